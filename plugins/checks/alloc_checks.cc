@@ -13,6 +13,7 @@ namespace drover::checks {
 namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
+constexpr auto kLookEvery = std::chrono::seconds(1);  // at what a registry says of its checks
 
 CheckState restored(const StoredResult& row) {
   CheckState state;
@@ -86,6 +87,8 @@ Variables Node::variables() const {
   return calls ? calls->variables() : Variables();
 }
 
+RegistryChecks* Node::registry(const std::string& provider) const { return host.extension<RegistryChecks>(provider); }
+
 // --- The allocation's hook
 
 void AllocChecks::open(HookedAlloc& alloc) {
@@ -152,7 +155,12 @@ void AllocChecks::observe_all() {
   const v1::NetworkStatus network = alloc->network_status();
   const Variables node = node_.variables();
   const StoredResults before = is_first ? load() : StoredResults();
-  std::vector<ObservedCheck> found = observe({.spec = *spec, .network = &network, .node = node});
+  const RunsRemotely runs_remotely = [this](const std::string& provider, const std::string& type) {
+    const RegistryChecks* registry = node_.registry(provider);
+    return registry && registry->runs(type);
+  };
+  std::vector<ObservedCheck> found = observe(
+      {.spec = *spec, .network = &network, .node = node, .runs_remotely = runs_remotely});
   std::map<std::string, Check> old;
   {
     const MutexLock lock(mutex_);
@@ -204,6 +212,13 @@ EngineCheck AllocChecks::engine_check(const ObservedCheck& what, const AllocSpec
   out.answered = [self = weak_from_this(), id = what.id](EngineCheck::Result result) {
     if (const auto checks = self.lock()) checks->answered(id, std::move(result));
   };
+  if (what.is_remote) {
+    out.interval = out.timeout = kLookEvery;
+    out.begin = [registry = node_.registry(what.provider), check = what.registry_id](
+                    std::stop_token, const CheckProvider::Told& told) { return told(registry->result(check)), true; };
+    out.run = [](std::stop_token) -> EngineCheck::Result { return unavailable("the registry runs it"); };
+    return out;
+  }
   if (what.check->type() == kScript) {
     std::vector<std::string> command{what.check->command()};
     command.insert(command.end(), what.check->args().begin(), what.check->args().end());
@@ -289,22 +304,36 @@ void AllocChecks::pause(const std::string& task) {
 // --- Results. [checks]
 
 bool AllocChecks::take(Check& check, const EngineCheck::Result& result) {
-  if (result) return take_result(check.state, *result, check.what.thresholds, check.what.is_readiness, node_.now());
-  if (result.status().code() != Code::cancelled) take_error(check.state, result.status().message());
+  if (result) return take_result(check.state, *result, check.what.thresholds, check.what.tolerance, node_.now());
+  if (result.status().code() == Code::cancelled) return false;
+  if (check.what.is_remote) return take_unknown(check.state, result.status().message());
+  take_error(check.state, result.status().message());
   return false;
+}
+
+// A registry knows no check that could not look: it is critical, unless its task is away.
+EngineCheck::Result AllocChecks::for_registry(const EngineCheck::Result& result) {
+  const Code code = result.status().code();
+  if (result || code == Code::cancelled || code == Code::failed_precondition) return result;
+  return check::critical(result.status().message());
 }
 
 void AllocChecks::answered(const std::string& id, EngineCheck::Result result) {
   bool is_other = false;
-  std::string name, status;
+  std::string name, status, registry_id;
+  RegistryChecks* registry = nullptr;
   {
     const MutexLock lock(mutex_);
     const auto at = checks_.find(id);
     if (at == checks_.end() || at->second.number == 0) return;
+    if (!at->second.what.is_remote) registry = node_.registry(at->second.what.provider);
+    registry_id = at->second.what.registry_id;
+    if (registry) result = for_registry(result);
     is_other = take(at->second, result);
     name = at->second.what.check->name();
     status = text_of(at->second.state.outcome);
   }
+  if (registry && result) registry->tell(registry_id, *result);
   if (!is_other) return;
   node_.status_changed();
   log::debug("checks", "a check has another status", {{"alloc", id_.to_string()}, {"check", name}, {"status", status}});
@@ -357,7 +386,7 @@ v1::AllocationChecksResponse AllocChecks::list() const {
     if (paused_.contains(check.what.task)) continue;
     v1::CheckQueryResult& row = (*out.mutable_checks())[id];
     row.set_id(id);
-    row.set_mode(check.what.is_readiness ? "readiness" : "healthiness");
+    row.set_mode(check.what.tolerance == Tolerance::failures ? "readiness" : "healthiness");
     row.set_status(std::string(text_of(check.state.outcome)));
     row.set_status_code(check.state.code);
     row.set_output(check.state.output);

@@ -18,6 +18,7 @@
 #include "drover/alloc_hook.h"
 #include "drover/mutex.h"
 #include "drover/plugin.h"
+#include "drover/registry_checks.h"
 #include "engine/check_engine.h"
 #include "observed/observed_check.h"
 #include "providers.h"
@@ -40,6 +41,7 @@ struct Node {
 
   int64_t now() const { return host.clock().wall_ns(); }
   Variables variables() const;  // of the node, for references
+  RegistryChecks* registry(const std::string& provider) const;  // null: it keeps no checks
 };
 
 class AllocChecks : public std::enable_shared_from_this<AllocChecks> {
@@ -84,6 +86,7 @@ class AllocChecks : public std::enable_shared_from_this<AllocChecks> {
   void begin_all();
   EngineCheck engine_check(const ObservedCheck& what, const AllocSpec& spec);
   void answered(const std::string& id, EngineCheck::Result result);
+  static EngineCheck::Result for_registry(const EngineCheck::Result& result);
   bool take(Check& check, const EngineCheck::Result& result) DROVER_REQUIRES(mutex_);
   std::shared_ptr<TaskPort> port(const std::string& task) const;
   std::vector<Order> due_restarts();

@@ -27,12 +27,12 @@ std::optional<Outcome> outcome_of(std::string_view text) {
   return static_cast<Outcome>(at - kTexts.begin());
 }
 
-bool is_good(Outcome outcome, bool is_readiness) {
-  if (outcome == Outcome::success || outcome == Outcome::warning) return true;
-  return outcome == Outcome::failure && is_readiness;
+bool is_good(Outcome outcome, Tolerance tolerance) {
+  if (outcome == Outcome::warning) return tolerance != Tolerance::nothing;
+  return outcome == Outcome::success || (outcome == Outcome::failure && tolerance == Tolerance::failures);
 }
 
-bool take_result(CheckState& state, const v1::CheckResult& result, const Thresholds& thresholds, bool is_readiness,
+bool take_result(CheckState& state, const v1::CheckResult& result, const Thresholds& thresholds, Tolerance tolerance,
                  int64_t now) {
   const Outcome seen = outcome_of(result);
   const bool is_bad = seen == Outcome::failure;
@@ -45,7 +45,7 @@ bool take_result(CheckState& state, const v1::CheckResult& result, const Thresho
   const bool is_enough = is_bad ? -state.in_row >= thresholds.failures : state.in_row >= thresholds.successes;
   const bool waits = !is_enough && (is_bad ? !was_bad || state.outcome == Outcome::pending : was_bad);
   const Outcome before = std::exchange(state.outcome, waits ? state.outcome : seen);
-  if (!is_good(state.outcome, is_readiness)) {
+  if (!is_good(state.outcome, tolerance)) {
     state.good_since = 0;
   } else if (state.good_since == 0) {
     state.good_since = now;
@@ -55,6 +55,12 @@ bool take_result(CheckState& state, const v1::CheckResult& result, const Thresho
 
 void take_error(CheckState& state, std::string_view why) {
   state.output = "the check could not run: " + std::string(why);
+}
+
+bool take_unknown(CheckState& state, std::string_view why) {
+  const bool is_other = state.outcome != Outcome::pending;
+  state = {.output = std::string(why)};
+  return is_other;
 }
 
 bool RestartWatch::look(const RestartRule& rule, Outcome outcome, int64_t now) {

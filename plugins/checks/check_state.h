@@ -39,14 +39,18 @@ struct CheckState {
   int in_row = 0;          // results of the kind of the last one
 };
 
-// True when health does not wait for the check: it is good, or an update does not look at it and it has run.
-bool is_good(Outcome outcome, bool is_readiness);
+// What an update puts up with in a check that has run.
+enum class Tolerance : uint8_t { nothing, warnings, failures };
+// True when health does not wait for the check.
+bool is_good(Outcome outcome, Tolerance tolerance);
 
 // Takes in a result. True when the outcome has changed.
-bool take_result(CheckState& state, const v1::CheckResult& result, const Thresholds& thresholds, bool is_readiness,
+bool take_result(CheckState& state, const v1::CheckResult& result, const Thresholds& thresholds, Tolerance tolerance,
                  int64_t now);
 // Takes in that a provider could not look: nothing is known anew, and the reason is shown.
 void take_error(CheckState& state, std::string_view why);
+// Takes in that nobody knows how the service is: what was known counts no more. True when the outcome has changed.
+bool take_unknown(CheckState& state, std::string_view why);
 
 // A check_restart block.
 struct RestartRule {

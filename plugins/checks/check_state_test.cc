@@ -42,7 +42,7 @@ TEST(CheckState, FollowsResultsAndThresholds) {
     std::string outcomes;
     for (const char* at = each.results; *at; ++at) {
       const Outcome before = state.outcome;
-      const bool is_other = take_result(state, result_of(*at), each.thresholds, false, kSecond);
+      const bool is_other = take_result(state, result_of(*at), each.thresholds, Tolerance::warnings, kSecond);
       EXPECT_EQ(is_other, before != state.outcome) << each.name;
       outcomes += state.outcome == Outcome::pending ? '?' : text_of(state.outcome)[0];
     }
@@ -52,29 +52,50 @@ TEST(CheckState, FollowsResultsAndThresholds) {
 
 TEST(CheckState, IsGoodWithoutABreakSinceItBecameSo) {
   CheckState state;
-  take_result(state, check::critical("x"), {}, false, 1 * kSecond);
+  take_result(state, check::critical("x"), {}, Tolerance::warnings, 1 * kSecond);
   EXPECT_EQ(state.good_since, 0);
-  take_result(state, check::passing("x"), {}, false, 2 * kSecond);
-  take_result(state, check::warning("x"), {}, false, 3 * kSecond);
+  take_result(state, check::passing("x"), {}, Tolerance::warnings, 2 * kSecond);
+  take_result(state, check::warning("x"), {}, Tolerance::warnings, 3 * kSecond);
   EXPECT_EQ(state.good_since, 2 * kSecond) << "who warns serves";
-  take_result(state, check::critical("x"), {}, false, 4 * kSecond);
+  take_result(state, check::critical("x"), {}, Tolerance::warnings, 4 * kSecond);
   EXPECT_EQ(state.good_since, 0);
 }
 
 TEST(CheckState, AnUpdateDoesNotLookAtReadiness) {
   CheckState state;
-  EXPECT_FALSE(is_good(state.outcome, true)) << "it has not run";
-  take_result(state, check::critical("x"), {}, true, 5 * kSecond);
+  EXPECT_FALSE(is_good(state.outcome, Tolerance::failures)) << "it has not run";
+  take_result(state, check::critical("x"), {}, Tolerance::failures, 5 * kSecond);
   EXPECT_EQ(state.good_since, 5 * kSecond);
 }
 
 TEST(CheckState, AnErrorOfTheProviderChangesNothingButTheText) {
   CheckState state;
-  take_result(state, check::passing("fine"), {}, false, 7 * kSecond);
+  take_result(state, check::passing("fine"), {}, Tolerance::warnings, 7 * kSecond);
   take_error(state, "no such plugin");
   EXPECT_EQ(state.outcome, Outcome::success);
   EXPECT_EQ(state.timestamp, 7 * kSecond);
   EXPECT_EQ(state.output, "the check could not run: no such plugin");
+}
+
+TEST(CheckState, AWarningSpoilsHealthWhereItIsNotPutUpWith) {
+  CheckState state;
+  take_result(state, check::warning("x"), {}, Tolerance::nothing, 1 * kSecond);
+  EXPECT_EQ(state.good_since, 0);
+  take_result(state, check::warning("x"), {}, Tolerance::warnings, 2 * kSecond);
+  EXPECT_EQ(state.good_since, 2 * kSecond);
+}
+
+TEST(CheckState, WhatNobodyKnowsIsNeitherGoodNorBad) {
+  CheckState state;
+  EXPECT_FALSE(take_unknown(state, "no such check"));
+  take_result(state, check::critical("x"), {}, Tolerance::warnings, 1 * kSecond);
+  RestartWatch watch;
+  watch.begin(1 * kSecond);
+  EXPECT_TRUE(watch.look({.limit = 1}, state.outcome, 2 * kSecond));
+  EXPECT_TRUE(take_unknown(state, "no such check"));
+  EXPECT_FALSE(watch.look({.limit = 1}, state.outcome, 3 * kSecond)) << "a check that is lost restarts nobody";
+  EXPECT_EQ(state.output, "no such check");
+  EXPECT_EQ(state.good_since, 0);
 }
 
 // Grace of ten seconds from second 100, a look every five; outcomes as letters.

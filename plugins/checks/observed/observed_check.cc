@@ -52,6 +52,13 @@ std::optional<RestartRule> restart_rule(const v1::ServiceCheck& check) {
                      .ignores_warnings = from.ignore_warnings()};
 }
 
+// Consul tells those who look for a service that it warns; elsewhere it is found as ever.
+Tolerance tolerance_of(const v1::Service& service, const v1::ServiceCheck& check) {
+  if (check.on_update() == "ignore") return Tolerance::failures;
+  const bool may_warn = service.provider() != "consul" || check.on_update() == "ignore_warnings";
+  return may_warn ? Tolerance::warnings : Tolerance::nothing;
+}
+
 ObservedCheck describe(const AllocSpec& spec, const v1::Service& service, const v1::ServiceCheck& check,
                        const v1::Task* task) {
   const std::string own = task ? task->name() : std::string();
@@ -62,7 +69,8 @@ ObservedCheck describe(const AllocSpec& spec, const v1::Service& service, const 
                     .inside = task                         ? own
                               : !check.task_name().empty() ? check.task_name()
                                                            : service.task_name()};
-  out.is_readiness = check.on_update() == "ignore";
+  out.tolerance = tolerance_of(service, check);
+  out.provider = service.provider();
   out.interval = std::chrono::nanoseconds(check.interval());
   out.timeout = std::chrono::nanoseconds(check.timeout());
   out.thresholds = {.successes = check.success_before_passing(), .failures = check.failures_before_critical()};
@@ -84,6 +92,8 @@ Result<ResolvedService> fill_in(const v1::Service& service, const ServicePlace& 
   named->set_port_label(service.port_label());
   named->set_address(service.address());
   named->set_address_mode(service.address_mode());
+  filled.id = service_id(*named, place);
+  filled.check_ids = check_ids(service, place);
   filled.service = std::move(named);
   return filled;
 }
@@ -101,7 +111,10 @@ void add(const v1::Service& service, const ObservedPlace& from, const v1::Task* 
     const v1::Service& of = filled ? *filled->service : service;
     out.push_back(describe(from.spec, of, of.checks(i), task));
     ObservedCheck& check = out.back();
-    if (of.checks(i).type() == kScript) continue;
+    if (filled) check.registry_id = filled->check_ids[static_cast<size_t>(i)];
+    check.is_remote = from.runs_remotely && from.runs_remotely(check.provider, check.check->type());
+    if (check.is_remote) check.thresholds = {};  // the registry counts
+    if (check.is_remote || of.checks(i).type() == kScript) continue;
     const auto at = filled ? resolve_check(of.checks(i), *filled, place) : Result<ServiceAddress>(filled.status());
     if (!at) {
       check.problem = at.status().message();
@@ -116,7 +129,8 @@ void add(const v1::Service& service, const ObservedPlace& from, const v1::Task* 
 
 bool runs_alike(const ObservedCheck& one, const ObservedCheck& other) {
   const auto run_of = [](const ObservedCheck& check) {
-    return std::tie(check.id, check.inside, check.address, check.port, check.problem);
+    return std::tie(check.id, check.registry_id, check.is_remote, check.inside, check.address, check.port,
+                    check.problem);
   };
   return run_of(one) == run_of(other) && serialize(*one.check) == serialize(*other.check);
 }

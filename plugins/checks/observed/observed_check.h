@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,7 +30,10 @@ struct ObservedCheck {
   std::string address;
   uint32_t port = 0;
   std::string problem;  // why it cannot be run; empty: it can
-  bool is_readiness = false;  // an update does not look at it
+  Tolerance tolerance = Tolerance::warnings;
+  std::string provider;     // of the service
+  std::string registry_id;  // that the provider's registry knows it by
+  bool is_remote = false;   // the registry runs it
   std::chrono::nanoseconds interval{}, timeout{};
   Thresholds thresholds;
   std::optional<RestartRule> restart;
@@ -38,11 +42,15 @@ struct ObservedCheck {
 // True when the same is asked, at the same place and as often: a run of one says what a run of the other would.
 bool runs_alike(const ObservedCheck& one, const ObservedCheck& other);
 
+// True when the registry of that provider of services runs checks of that type.
+using RunsRemotely = std::function<bool(const std::string& provider, const std::string& type)>;
+
 // The surroundings of an allocation. Borrowed.
 struct ObservedPlace {
   const AllocSpec& spec;
   const v1::NetworkStatus* network = nullptr;  // that the tasks share; null: none
   const Variables& node;                       // node_variables()
+  RunsRemotely runs_remotely = {};             // empty: never
 };
 
 // All of them, those of services of the group first.

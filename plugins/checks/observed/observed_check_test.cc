@@ -73,10 +73,29 @@ TEST(Observed, NameTheTaskThatTheyAreAbout) {
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].inside, "db");
   EXPECT_EQ(found[0].problem, "") << "a script needs no address";
-  EXPECT_TRUE(found[0].is_readiness);
+  EXPECT_EQ(found[0].tolerance, Tolerance::failures);
   ASSERT_TRUE(found[0].restart);
   EXPECT_EQ(found[0].restart->limit, 3);
   EXPECT_EQ(found[0].restart->grace, 5ns);
+}
+
+TEST(Observed, ThatARegistryRunsNeedNoAddressHere) {
+  const std::string check = R"({"Name":"a","Type":"tcp","AddressMode":"driver","Interval":1000000000,
+                               "FailuresBeforeCritical":3})";
+  std::string service = service_with(check);
+  service.replace(service.find("nomad"), 5, "consul");
+  const AllocSpec spec = spec_with("", service);
+  const Variables node;
+  const RunsRemotely runs = [](const std::string& provider, const std::string& type) {
+    return provider == "consul" && type == "tcp";
+  };
+  const auto found = observe({.spec = spec, .network = nullptr, .node = node, .runs_remotely = runs});
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_TRUE(found[0].is_remote);
+  EXPECT_EQ(found[0].problem, "");
+  EXPECT_EQ(found[0].thresholds.failures, 0) << "the registry counts";
+  EXPECT_EQ(found[0].tolerance, Tolerance::nothing);
+  EXPECT_EQ(found[0].registry_id.size(), 40u);
 }
 
 TEST(Observed, SayWhyTheyCannotRun) {
