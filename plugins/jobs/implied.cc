@@ -70,6 +70,21 @@ void of_signals(const std::set<std::string>& signals, v1::TaskGroup& group) {
 
 }  // namespace
 
+void add_implied_identities(v1::Job& job, const IdentitiesFor& identities_for) {
+  for (v1::TaskGroup& group : *job.mutable_task_groups()) {
+    for (int i = 0; i < group.tasks_size(); ++i) {
+      for (v1::Identity& identity : identities_for(group, group.tasks(i))) {
+        v1::Task& task = *group.mutable_tasks(i);
+        const bool is_there = std::ranges::any_of(
+            task.identities(), [&](const v1::Identity& each) { return each.name() == identity.name(); });
+        if (is_there) continue;
+        if (identity.change_mode().empty()) identity.set_change_mode("noop");
+        *task.add_identities() = std::move(identity);
+      }
+    }
+  }
+}
+
 void add_implied_constraints(v1::Job& job) {
   for (v1::TaskGroup& group : *job.mutable_task_groups()) {
     for (const v1::Service& service : group.services()) of_service(job, service, group);

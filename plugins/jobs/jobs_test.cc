@@ -225,7 +225,14 @@ struct Case {
 
 v1::Task& task(v1::Job& job) { return *job.mutable_task_groups(0)->mutable_tasks(0); }
 
-// A good check of a service of the group, for a test to spoil.
+// A service of the group, for a test to spoil.
+v1::Service& in_consul(v1::Job& job) {
+  v1::Service& service = *job.mutable_task_groups(0)->add_services();
+  service.set_provider("consul");
+  return service;
+}
+
+// A good check of a service of the group, likewise.
 v1::ServiceCheck& check(v1::Job& job) {
   v1::Service& service = *job.mutable_task_groups(0)->add_services();
   service.set_name("web");
@@ -273,8 +280,10 @@ TEST(Validate, EveryViolationIsNamedWithItsPlace) {
       {"memory", [](v1::Job& j) { task(j).mutable_resources()->set_memory_mb(1); },
        "task[\"t\"].resources.memory: must be at least 10"},
       {"operator", [](v1::Job& j) { j.add_constraints()->set_operand("=~"); }, "operator \"=~\" is unknown"},
-      {"a service in Consul", [](v1::Job& j) { j.mutable_task_groups(0)->add_services()->set_provider("consul"); },
-       "say provider = \"nomad\""},
+      {"the mesh of Consul", [](v1::Job& j) { in_consul(j).mutable_connect()->set_native(true); },
+       "connect: Consul's service mesh is not carried out: it needs Envoy beside the tasks"},
+      {"a second Consul", [](v1::Job& j) { in_consul(j).set_cluster("other"); },
+       "cluster: a node speaks to one Consul only"},
       {"a type of checks", [](v1::Job& j) { check(j).set_type("ping"); },
        "check[\"c\"].type: invalid check type (\"ping\"), must be one of tcp, http, grpc, script, or a type that"},
       {"interval", [](v1::Job& j) { check(j).set_interval(500'000'000); }, "interval (500ms) cannot be lower than 1s"},

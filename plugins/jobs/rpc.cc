@@ -8,6 +8,7 @@
 #include "diff.h"
 #include "drover/api/jobs.pb.h"
 #include "drover/api/why.pb.h"
+#include "drover/implied_identity.h"
 #include "drover/json.h"
 #include "drover/message_fields.h"
 #include "drover/model/evaluation.h"
@@ -86,6 +87,14 @@ Status Rpc::start(Host& host, const Priorities& priorities, std::optional<VaultI
   admission_.refused_by_namespace = [this](const v1::Job& job) {
     const auto found = find_namespace(*host_->snapshot(), tables_.namespaces, job.namespace_());
     return refused_by(found ? &*found : nullptr, job);
+  };
+  admission_.implied_identities = [&host](const v1::TaskGroup& group, const v1::Task& task) {
+    std::vector<v1::Identity> all;
+    for (const std::string& name : host.extensions<ImpliedIdentity>()) {
+      if (auto identity = host.extension<ImpliedIdentity>(name)->identity_for(group, task))
+        all.push_back(*std::move(identity));
+    }
+    return all;
   };
   versions_.start(host, admission_);
   scaling_.start(host);
@@ -181,6 +190,7 @@ Result<std::vector<std::string>> accept(v1::Job& job, bool overrides_policies, c
   if (overrides_policies) {
     findings.warnings.emplace_back("policy override has no effect: this version has no policies to override");
   }
+  if (admission.implied_identities) add_implied_identities(job, admission.implied_identities);
   add_implied_constraints(job);
   if (admission.vault) add_vault_identities(*admission.vault, job);
   clear_servers_fields(job);

@@ -11,8 +11,11 @@
 #include "priorities.h"
 
 namespace drover::v1 {
+class Identity;
 class Job;
-}
+class Task;
+class TaskGroup;
+}  // namespace drover::v1
 
 namespace drover::jobs {
 
@@ -27,6 +30,8 @@ struct Admission {
   std::vector<std::string> scheduled = {"service", "batch"};  // types of jobs that have a scheduler
   // Says of a type of check that is none of drover's own whether a plugin of some node runs it. Empty: none does.
   std::function<bool(const std::string& type)> has_check_type = {};
+  // Identities that a task has although the job names none. Empty: none.
+  std::function<std::vector<v1::Identity>(const v1::TaskGroup& group, const v1::Task& task)> implied_identities = {};
   // Says what speaks against a job in its namespace. Empty: nobody knows the namespaces.
   std::function<std::vector<std::string>(const v1::Job& job)> refused_by_namespace = {};
   // The identity that tasks get for Vault. Empty: these servers have no Vault.

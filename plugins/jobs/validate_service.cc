@@ -76,6 +76,9 @@ void check_check(const Place& place, const v1::ServiceCheck& check, const v1::Se
                                            for_consul("failures_before_warning"));
   place["expose"].require(!check.expose() || (is_consul && (check.type() == "http" || check.type() == "grpc")),
                           for_consul("expose"));
+  place["expose"].require(!check.expose() || !is_consul,
+                          "is for the proxies of Consul's service mesh, which is not carried out: give the check a "
+                          "port");
   place["on_update"].require_one_of(check.on_update(), {"require_healthy", "ignore_warnings", "ignore"});
   place["check_restart"].require(check.check_restart().limit() >= 0, "limit must not be negative");
   place["check_restart"]["grace"].require(check.check_restart().grace() >= 0, "must not be negative");
@@ -88,6 +91,20 @@ void check_check(const Place& place, const v1::ServiceCheck& check, const v1::Se
     place["on_update"].require(!check.has_check_restart() || check.check_restart().ignore_warnings(),
                                "\"ignore_warnings\" needs check_restart.ignore_warnings");
   }
+}
+
+// What Consul has and this version does not carry out.
+void check_in_consul(const Place& place, const v1::Service& service) {
+  place["cluster"].require(service.cluster().empty() || service.cluster() == "default",
+                           "a node speaks to one Consul only, which is called \"default\"");
+  place["identity"].require(!service.has_identity(),
+                            "services are registered with the token of the agent's block \"consul\": take the block "
+                            "out");
+  place["connect"].require(!service.has_connect(),
+                           "Consul's service mesh is not carried out: it needs Envoy beside the tasks; take the block "
+                           "out, and let the tasks find each other by the service's address");
+  place["kind"].require(service.kind().empty(),
+                        "is for the proxies of Consul's service mesh, which is not carried out");
 }
 
 void check_gateway(const Place& place, const v1::Gateway& gateway) {
@@ -149,9 +166,7 @@ bool is_own_check_type(std::string_view type) {
 void check_service(const Place& place, const v1::Service& service, const v1::TaskGroup& group, const v1::Task* task) {
   place["name"].require(is_service_name(service.name()),
                         quoted(service.name()) + " is no service name: letters, digits and dashes, at most 63");
-  place["provider"].require(service.provider() != "consul",
-                            "services in Consul, which is the default, are not carried out by this version of drover: "
-                            "say provider = \"nomad\"");
+  if (service.provider() == "consul") check_in_consul(place, service);
   place["address_mode"].require_one_of(service.address_mode(), {"auto", "host", "driver", "alloc"});
   place["address_mode"].require(service.address_mode() != "driver" || task, "\"driver\" is for the services of a task");
   place["address_mode"].require(service.address_mode() != "alloc" || !task, "\"alloc\" is for the services of a group");

@@ -20,7 +20,7 @@ expect 0 "No service registrations found" "$DROVER" service info shop
 expect 1 "service registration not found" "$DROVER" service delete shop none
 example_of "$PAGE" > shop.hcl
 grep -v provider shop.hcl > consul.hcl
-expect 1 'say provider = "nomad"' "$DROVER" job run -detach consul.hcl
+expect 1 'Constraint "${attr.consul.version} semver >= 1.7.0": 1 nodes excluded by filter' "$DROVER" job plan consul.hcl
 
 # --- the page's job is found by name
 expect 0 "Job registration successful" "$DROVER" job run -detach shop.hcl
