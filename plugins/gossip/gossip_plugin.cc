@@ -10,6 +10,7 @@
 #include "drover/pause.h"
 #include "drover/module.h"
 #include "drover/server_directory.h"
+#include "drover/server_joiner.h"
 #include "drover/v1/member.pb.h"
 #include "founder.h"
 #include "growth.h"
@@ -27,11 +28,12 @@ constexpr auto kSpreadTime = std::chrono::seconds(1);      // for the news that 
 
 using Handled = std::pair<Uuid, std::string>;  // a server at an RPC address
 
-class GossipPlugin final : public Plugin, public ServerDirectory {
+class GossipPlugin final : public Plugin, public ServerDirectory, public ServerJoiner {
  public:
   Status declare(Declarations& declare) override {
     DROVER_RETURN_IF_ERROR(declare.configuration("server", server_schema()));
     DROVER_RETURN_IF_ERROR(declare.extend<ServerDirectory>("gossip", *this));
+    DROVER_RETURN_IF_ERROR(declare.extend<ServerJoiner>("gossip", *this));
     return declare.service("drover.v1.ServerMembership",
                            {method<&GossipPlugin::members>("Members", this), method<&GossipPlugin::join>("Join", this),
                             method<&GossipPlugin::force_leave>("ForceLeave", this)});
@@ -203,6 +205,12 @@ class GossipPlugin final : public Plugin, public ServerDirectory {
     response.set_num_joined(static_cast<int64_t>(outcome.joined));
     response.set_error(outcome.errors);
     return response;
+  }
+  Result<size_t> join_servers(const std::vector<std::string>& addresses) override {
+    if (!network_) return failed_precondition("this server has no gossip: its port was taken when it started");
+    const Joiner::Outcome outcome = joiner_->join_now(addresses);
+    if (outcome.joined == 0) return unavailable(outcome.errors);
+    return outcome.joined;
   }
   Result<drover::v1::ForceLeaveResponse> force_leave(const drover::v1::ForceLeaveRequest& request, Call&) {
     if (request.node().empty()) return invalid_argument("missing node to force leave");
