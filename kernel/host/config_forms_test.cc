@@ -134,7 +134,8 @@ TEST_F(ConfigForms, EveryDeclaredOptionIsReadAlikeInEveryForm) {
   }
   // The kernel's own, and the blocks of plugins that must be among them.
   for (const char* name : {"ports.http", "plugin.sample.limits.cpu", "plugin.raw_exec.config.enabled", "client.meta",
-                           "server.server_join.retry_join", "limits.http_max_conns_per_client", "consul"}) {
+                           "server.server_join.retry_join", "limits.http_max_conns_per_client", "consul.address",
+                           "sentinel"}) {
     EXPECT_NE(std::ranges::find(cases, name, &Case::name), cases.end()) << name;
   }
   const std::string nothing = outcome(read("", *declared));

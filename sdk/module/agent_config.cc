@@ -371,7 +371,11 @@ Result<AgentSettings> agent_settings(const ConfigBlock& checked, bool dev,
   if (client) {
     DROVER_TRY(s.servers, configured_servers(*client));
   }
-  if (!s.server && s.servers.empty()) {
+  // A plugin may find servers elsewhere: its block says so.
+  const bool finds_servers = std::ranges::any_of(checked.blocks, [](const ConfigBlock& block) {
+    return block.place.line > 0 && block.boolean("client_auto_join");
+  });
+  if (!s.server && s.servers.empty() && !finds_servers) {
     return failed_precondition(
         "client.servers is empty, and so is server_join; name the servers' RPC addresses, for example servers = "
         "[\"192.0.2.1:4647\"], or enable server in the same agent");

@@ -39,7 +39,7 @@ std::vector<ConfigOption> addresses() { return with_type(Type::string, {"http", 
 // Options and blocks of existing files that belong to no plugin yet. They are accepted whatever they hold, and each one
 // set is reported.
 constexpr std::string_view kNobodysServerOptions[] = {"search"};
-constexpr std::string_view kNobodysBlocks[] = {"consul", "audit", "sentinel", "ui"};
+constexpr std::string_view kNobodysBlocks[] = {"audit", "sentinel", "ui"};
 
 ConfigOption refused(ConfigOption option, std::string why) {
   option.refusal = std::move(why);

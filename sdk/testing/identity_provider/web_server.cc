@@ -18,23 +18,11 @@ namespace http = boost::beast::http;
 using asio::ip::tcp;
 using boost::system::error_code;
 
-std::string decoded(std::string_view text) {
-  std::string out;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '%' && i + 2 < text.size()) {
-      out += static_cast<char>(std::stoi(std::string(text.substr(i + 1, 2)), nullptr, 16));
-      i += 2;
-    } else {
-      out += text[i] == '+' ? ' ' : text[i];
-    }
-  }
-  return out;
-}
-
 Asked asked_of(const http::request<http::string_body>& request) {
   const std::string target(request.target());
   const size_t mark = target.find('?');
   Asked asked{.path = target.substr(0, mark), .query = {}, .headers = {}, .body = request.body()};
+  asked.method = std::string(request.method_string());
   if (mark != std::string::npos) asked.query = read_form(std::string_view(target).substr(mark + 1));
   for (const auto& field : request) {
     std::string name(field.name_string());
@@ -47,6 +35,7 @@ Asked asked_of(const http::request<http::string_body>& request) {
 http::response<http::string_body> response_of(const Told& told) {
   http::response<http::string_body> response{static_cast<http::status>(told.status), 11, told.body};
   response.set(http::field::content_type, told.type);
+  for (const auto& [name, value] : told.headers) response.set(name, value);
   if (!told.location.empty()) response.set(http::field::location, told.location);
   response.keep_alive(false);
   response.prepare_payload();
@@ -164,6 +153,19 @@ WebServer::~WebServer() {
 }
 
 uint16_t WebServer::port() const { return state_->acceptor.local_endpoint().port(); }
+
+std::string decoded(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '%' && i + 2 < text.size()) {
+      out += static_cast<char>(std::stoi(std::string(text.substr(i + 1, 2)), nullptr, 16));
+      i += 2;
+    } else {
+      out += text[i] == '+' ? ' ' : text[i];
+    }
+  }
+  return out;
+}
 
 std::map<std::string, std::string> read_form(std::string_view text) {
   std::map<std::string, std::string> out;

@@ -13,10 +13,11 @@
 namespace drover::testing {
 
 struct Asked {
-  std::string path;
+  std::string path;  // as it was sent, "%20" for a blank
   std::map<std::string, std::string> query;
   std::map<std::string, std::string> headers;  // names in lower case
   std::string body;
+  std::string method = {};
 };
 struct Told {
   unsigned status = 200;
@@ -24,6 +25,7 @@ struct Told {
   std::string location = {};
   std::string type = "application/json";
   bool is_silent = false;  // nothing at all, until the caller goes
+  std::map<std::string, std::string> headers = {};
 };
 
 class WebServer {
@@ -38,6 +40,8 @@ class WebServer {
   std::unique_ptr<State> state_;
 };
 
+// A part of a path or a query without its "%20".
+std::string decoded(std::string_view text);
 // "a=b&c=d", decoded.
 std::map<std::string, std::string> read_form(std::string_view text);
 
