@@ -33,14 +33,15 @@ const std::map<std::string_view, Bounds>& own_functions() {
 // Functions of things that are not there: why a call is refused.
 std::string_view absence(std::string_view name) {
   static constexpr std::string_view kConsul[] = {
-      "byKey",        "byMeta", "caLeaf", "caRoots", "connect", "datacenters", "explode", "key",      "keyExists",
-      "keyOrDefault", "ls",     "node",   "nodes",   "safeLs",  "safeTree",    "service", "services", "tree"};
+      "caLeaf", "caRoots", "connect", "datacenters", "key",     "keyExists", "keyOrDefault", "ls",
+      "node",   "nodes",   "safeLs",  "safeTree",    "service", "services",  "tree"};
   static constexpr std::string_view kVault[] = {"pkiCert", "secret", "secrets"};
   static constexpr std::string_view kDebug[] = {"spew_dump", "spew_printf", "spew_sdump", "spew_sprintf"};
   const auto is_one_of = [&](const auto& names) { return std::ranges::find(names, name) != std::end(names); };
   if (is_one_of(kConsul)) return "needs Consul, of which this agent's configuration says nothing (the block consul)";
   if (is_one_of(kVault)) return "needs Vault, of which this agent's configuration says nothing (the block vault)";
   if (is_one_of(kDebug)) return "prints the inside of Go's values; printf with %v shows what is there";
+  if (name == "byMeta") return "is not carried out: range over the services, and look at .ServiceMeta";
   if (name == "plugin" || name == "writeToFile") return "is not carried out: a template only writes its destination";
   if (name == "sockaddr") return "is not carried out; the attribute unique.network.ip-address has the node's address";
   return {};

@@ -99,6 +99,12 @@ TEST(JobFunctions, Lists) {
        R"({"a":1,"m":{"x":1,"y":2}}{"a":2,"m":{"x":1,"y":2}})"},
       {R"({{ (parseJSON "{\"a/b\":1,\"a/c\":2}" | explodeMap).a.c }})", "2"},
       {R"({{ parseJSON "{\"a\":1,\"a/b\":2}" | explodeMap }})", "template 1:38: explodeMap: not a map: b"},
+      {R"({{ (parseJSON "[{\"Key\":\"a/b\",\"Value\":\"1\"},{\"Key\":\"c\",\"Value\":\"2\"}]" | explode) | toJSON }})",
+       R"({"a":{"b":"1"},"c":"2"})"},
+      {R"({{ parseJSON "[{\"Key\":\"a/b/c\",\"Value\":\"1\"},{\"Key\":\"d\",\"Value\":\"2\"}]" | byKey | toJSON }})",
+       R"({"a":{"b/c":{"Key":"b/c","Value":"1"}}})"},
+      {R"({{ parseJSON "[1]" | byKey }})",
+       "template 1:22: byKey: an element of the list is no pair of a key and a value"},
   });
 }
 

@@ -115,15 +115,52 @@ Result<Value> by_tag(Arguments arguments) {
   return value_of(std::move(out));
 }
 
+// ---- lists of pairs, as `ls` and `tree` of Consul give them
+
+Result<std::pair<std::string, json>> pair_of(const json& item) {
+  if (!item.is_object() || !item.contains("Key") || !item["Key"].is_string() || !item.contains("Value"))
+    return invalid_argument("an element of the list is no pair of a key and a value");
+  return std::pair(item["Key"].get<std::string>(), item["Value"]);
+}
+
+// By the first part of their keys, then by the rest. A key of one part is left out.
+Result<Value> by_key(Arguments arguments) {
+  DROVER_TRY(const json* list, list_at(arguments, 0));
+  json out = json::object();
+  for (const json& item : *list) {
+    DROVER_TRY(const auto pair, pair_of(item));
+    const size_t slash = pair.first.find('/');
+    if (slash == std::string::npos || slash + 1 == pair.first.size()) continue;
+    json below = item;
+    below["Key"] = pair.first.substr(slash + 1);
+    out[pair.first.substr(0, slash)][pair.first.substr(slash + 1)] = std::move(below);
+  }
+  return value_of(std::move(out));
+}
+
+// The values in maps within maps, one for each part of their keys.
+Result<Value> explode(Arguments arguments) {
+  DROVER_TRY(const json* list, list_at(arguments, 0));
+  json flat = json::object();
+  for (const json& item : *list) {
+    DROVER_TRY(auto pair, pair_of(item));
+    flat[std::move(pair.first)] = std::move(pair.second);
+  }
+  const Value value = value_of(std::move(flat));
+  return explode_map(std::span(&value, 1));
+}
+
 }  // namespace
 
 const FunctionTable& list_functions() {
-  static const FunctionTable kTable = {{"byTag", {1, 1, by_tag}},
+  static const FunctionTable kTable = {{"byKey", {1, 1, by_key}},
+                                       {"byTag", {1, 1, by_tag}},
                                        {"contains", {2, 2, contains}},
                                        {"containsAll", {2, 2, contains_all}},
                                        {"containsAny", {2, 2, contains_any}},
                                        {"containsNone", {2, 2, contains_none}},
                                        {"containsNotAll", {2, 2, contains_not_all}},
+                                       {"explode", {1, 1, explode}},
                                        {"explodeMap", {1, 1, explode_map}},
                                        {"in", {2, 2, in}},
                                        {"mergeMap", {2, 2, merge_map}},
