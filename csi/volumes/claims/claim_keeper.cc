@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "drover/log.h"
+#include "drover/metrics.h"
 #include "drover/schema.h"
 #include "drover/uuid.h"
 #include "drover/v1/csi.pb.h"
@@ -89,8 +90,9 @@ void ClaimKeeper::run(std::stop_token stop) {
   auto [view, changes] = host_->follow({tables_.claims.id(), tables_.allocs, tables_.nodes});
   // A call that has just written what came of it is not over yet: what it makes way for is looked at a moment later.
   std::chrono::nanoseconds pause = kSoon;
+  GaugeSet gauges(host_->metrics());
   while (!stop.stop_requested()) {
-    const int64_t due = sweep(calls, term, stop);
+    const int64_t due = sweep(calls, term, gauges, stop);
     const Reason reason = await_reason(*changes, due, pause, stop);
     pause = reason == Reason::time ? std::min(2 * pause, kLookEvery) : kSoon;
     if (reason == Reason::changes_missed) std::tie(view, changes) = host_->follow({tables_.claims.id(), tables_.allocs, tables_.nodes});
@@ -117,14 +119,19 @@ ClaimKeeper::Reason ClaimKeeper::await_reason(ChangeSubscription& changes, int64
   return Reason::time;
 }
 
-int64_t ClaimKeeper::sweep(const std::shared_ptr<Calls>& calls, uint64_t term, const std::stop_token& stop) {
+int64_t ClaimKeeper::sweep(const std::shared_ptr<Calls>& calls, uint64_t term, GaugeSet& gauges,
+                           const std::stop_token& stop) {
   // First this, then the snapshot: it shows what came of every call that is not under way any more.
   const std::set<Remote> busy = calls->busy_volumes();
   const auto view = host_->snapshot();
   const int64_t now = host_->clock().wall_ns();
   int64_t due = 0;
   v1::CsiClaimsMoved moved;
+  size_t claims = 0, failing = 0;
   for (const auto& [remote, facts] : claim_groups(*view, tables_)) {
+    claims += facts.size();
+    failing += static_cast<size_t>(
+        std::ranges::count_if(facts, [](const ClaimFacts& each) { return !each.claim.last_error().empty(); }));
     const NextSteps steps = next_steps(facts, busy.contains(remote), now);
     if (steps.look_again != 0) due = due == 0 ? steps.look_again : std::min(due, steps.look_again);
     for (const NextStep& step : steps.now) {
@@ -135,6 +142,8 @@ int64_t ClaimKeeper::sweep(const std::shared_ptr<Calls>& calls, uint64_t term, c
       }
     }
   }
+  gauges.set("nomad.nomad.csi.claims", static_cast<double>(claims));
+  gauges.set("nomad.nomad.csi.claims_failing", static_cast<double>(failing));
   if (!moved.moves().empty()) write(std::move(moved), term);
   return due;
 }
@@ -152,6 +161,7 @@ void ClaimKeeper::act(const v1::CsiClaim& claim, NextStep::Kind kind, uint64_t t
   v1::CsiClaimsMoved moved;
   v1::CsiClaimMove& move = *moved.add_moves();
   Status status;
+  const SteadyTime began = host_->clock().steady();
   switch (kind) {
     case NextStep::Kind::attach:
       move = move_of(claim, v1::CSI_CLAIM_STEP_ATTACHED);
@@ -165,6 +175,8 @@ void ClaimKeeper::act(const v1::CsiClaim& claim, NextStep::Kind kind, uint64_t t
       move = move_of(claim, v1::CSI_CLAIM_STEP_UNSPECIFIED);
       status = detach(claim, term, stop);
   }
+  host_->metrics().observe(std::string("nomad.nomad.csi.") + word_of(kind), host_->clock().steady() - began,
+                           {{"result", status.ok() ? "ok" : "failed"}});
   if (stop.stop_requested()) return;  // whoever leads next asks again
   if (!status.ok()) {
     move.set_error(status.message().substr(0, kErrorLength));

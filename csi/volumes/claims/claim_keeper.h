@@ -18,6 +18,10 @@ class CsiClaimMove;
 class CsiClaimsMoved;
 }  // namespace drover::v1
 
+namespace drover {
+class GaugeSet;
+}
+
 namespace drover::volumes {
 
 class ClaimKeeper {
@@ -35,7 +39,7 @@ class ClaimKeeper {
   Reason await_reason(ChangeSubscription& changes, int64_t due, std::chrono::nanoseconds pause,
                       const std::stop_token& stop) const;
   // Nanoseconds since 1970 when something is due; 0: nothing is, unless something changes.
-  int64_t sweep(const std::shared_ptr<Calls>& calls, uint64_t term, const std::stop_token& stop);
+  int64_t sweep(const std::shared_ptr<Calls>& calls, uint64_t term, GaugeSet& gauges, const std::stop_token& stop);
   // False when another call of that node is under way.
   bool begin(const Remote& remote, const v1::CsiClaim& claim, NextStep::Kind kind, const std::shared_ptr<Calls>& calls,
              uint64_t term, const std::stop_token& stop);
