@@ -98,22 +98,4 @@ void add_implied_constraints(v1::Job& job) {
   }
 }
 
-void add_vault_identities(const VaultIdentity& vault, v1::Job& job) {
-  for (v1::TaskGroup& group : *job.mutable_task_groups()) {
-    for (v1::Task& task : *group.mutable_tasks()) {
-      if (!task.has_vault()) continue;
-      const std::string name = "vault_" + task.vault().cluster();
-      const auto is_it = [&](const v1::Identity& each) { return each.name() == name; };
-      if (std::ranges::any_of(task.identities(), is_it)) continue;
-      v1::Identity& identity = *task.add_identities();
-      identity.set_name(name);
-      for (const std::string& each : vault.audience) identity.add_audience(each);
-      identity.set_ttl(vault.ttl);
-      identity.set_env(vault.env);
-      identity.set_file(vault.file);
-      identity.set_change_mode("noop");
-    }
-  }
-}
-
 }  // namespace drover::jobs

@@ -2,9 +2,7 @@
 // with. Pure.
 #pragma once
 
-#include <cstdint>
 #include <functional>
-#include <string>
 #include <vector>
 
 namespace drover::v1 {
@@ -23,15 +21,5 @@ void add_implied_identities(v1::Job& job, const IdentitiesFor& identities_for);
 
 // Adds to groups and tasks what is not there yet. Requires: the job is canonical. Idempotent.
 void add_implied_constraints(v1::Job& job);
-
-// The identity with which tasks log in to Vault, by the servers' block `vault`.
-struct VaultIdentity {
-  std::vector<std::string> audience{"vault.io"};
-  int64_t ttl = int64_t{3600} * 1'000'000'000;  // nanoseconds
-  bool env = false, file = false;
-};
-
-// Adds it, as "vault_default", to tasks with a block `vault` that have none of that name. Idempotent.
-void add_vault_identities(const VaultIdentity& vault, v1::Job& job);
 
 }  // namespace drover::jobs

@@ -12,19 +12,6 @@
 namespace drover::jobs {
 namespace {
 
-// The servers' block `vault`, which the plugin of that name declares.
-std::optional<VaultIdentity> vault_identity(const ConfigBlock* vault) {
-  if (!vault || !vault->boolean("enabled")) return std::nullopt;
-  VaultIdentity identity;
-  const ConfigBlock* said = vault->block("default_identity");
-  if (!said) return identity;
-  if (said->has("aud")) identity.audience = said->string_list("aud");
-  identity.ttl = said->duration("ttl", std::chrono::nanoseconds(identity.ttl)).count();
-  identity.env = said->boolean("env");
-  identity.file = said->boolean("file");
-  return identity;
-}
-
 class JobsPlugin final : public Plugin {
  public:
   Status declare(Declarations& declare) override {
@@ -56,7 +43,8 @@ class JobsPlugin final : public Plugin {
       return invalid_argument("server.job_default_priority: " + std::to_string(priorities.standard) +
                               " is above job_max_priority, which is " + std::to_string(priorities.highest));
     }
-    return rpc_.start(host, priorities, vault_identity(host.configuration("vault")));
+    const ConfigBlock* vault = host.configuration("vault");  // of the plugin of that name
+    return rpc_.start(host, priorities, vault && vault->boolean("enabled"));
   }
   void stop(SteadyTime) override {}
 

@@ -74,10 +74,10 @@ Status Rpc::declare(Declarations& declare) {
   return declare.service("drover.v1.Jobs", std::move(methods));
 }
 
-Status Rpc::start(Host& host, const Priorities& priorities, std::optional<VaultIdentity> vault) {
+Status Rpc::start(Host& host, const Priorities& priorities, bool has_vault) {
   host_ = &host;
   admission_.priorities = priorities;
-  admission_.vault = std::move(vault);
+  admission_.has_vault = has_vault;
   if (auto types = host.extensions<Scheduler>(); !types.empty()) admission_.scheduled = std::move(types);
   DROVER_TRY(const TableId counts, host.find_table("job_counts"));
   counts_ = Table<v1::JobCounts>(counts);
@@ -192,7 +192,6 @@ Result<std::vector<std::string>> accept(v1::Job& job, bool overrides_policies, c
   }
   if (admission.implied_identities) add_implied_identities(job, admission.implied_identities);
   add_implied_constraints(job);
-  if (admission.vault) add_vault_identities(*admission.vault, job);
   clear_servers_fields(job);
   job.set_consul_token("");
   job.set_vault_token("");

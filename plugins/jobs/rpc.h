@@ -57,7 +57,7 @@ class Rpc {
  public:
   explicit Rpc(const Tables& tables) : tables_(tables) {}
   Status declare(Declarations& declare);
-  Status start(Host& host, const Priorities& priorities = {}, std::optional<VaultIdentity> vault = {});
+  Status start(Host& host, const Priorities& priorities = {}, bool has_vault = false);
 
  private:
   Result<Encoded<v1::ListJobsResponse>> list(const v1::ListJobsRequest& request, Call& call);

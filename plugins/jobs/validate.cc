@@ -267,7 +267,7 @@ void check_foreign_types(const Place& place, const google::protobuf::RepeatedPtr
 }
 
 void check_vault_use(const Place& place, const v1::Task& task, const Admission& admission) {
-  place["vault"].require(!task.has_vault() || admission.vault,
+  place["vault"].require(!task.has_vault() || admission.has_vault,
                          "Vault not enabled but used in the job; the servers' configuration needs vault { enabled = "
                          "true }");
 }
@@ -316,7 +316,7 @@ Result<JobValidator::Findings> Validator::validate(std::string_view json) const 
   jobs::Findings found = jobs::validate(
       job, {.priorities = {.highest = kMaxPriority},
             .has_check_type = [](const std::string&) { return true; },
-            .vault = VaultIdentity()});
+            .has_vault = true});
   if (job.priority() > Priorities().highest) {
     found.warnings.push_back("priority: is above " + std::to_string(Priorities().highest) +
                              ", which servers take only where job_max_priority says so");

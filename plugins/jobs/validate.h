@@ -2,7 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,8 +33,7 @@ struct Admission {
   std::function<std::vector<v1::Identity>(const v1::TaskGroup& group, const v1::Task& task)> implied_identities = {};
   // Says what speaks against a job in its namespace. Empty: nobody knows the namespaces.
   std::function<std::vector<std::string>(const v1::Job& job)> refused_by_namespace = {};
-  // The identity that tasks get for Vault. Empty: these servers have no Vault.
-  std::optional<VaultIdentity> vault = {};
+  bool has_vault = false;  // jobs may use Vault
 };
 
 // Requires: the job is canonical. A part that this version cannot carry out is an error, never silently left out.

@@ -1,10 +1,9 @@
-// Jobs that use Vault: what is refused, and the identities that their tasks get.
+// Jobs that use Vault: what is refused.
 #include <gtest/gtest.h>
 
 #include "canonical.h"
 #include "drover/json.h"
 #include "drover/v1/job.pb.h"
-#include "implied.h"
 #include "validate.h"
 
 namespace drover::jobs {
@@ -22,7 +21,7 @@ v1::Job with_tasks(const std::string& tasks, const std::string& more = "") {
 v1::Job with_vault(const std::string& vault, const std::string& more = "") {
   return with_tasks(R"({"Name":"t","Driver":"raw_exec","Vault":)" + vault + "}", more);
 }
-Findings validated(const v1::Job& job) { return validate(job, {.vault = VaultIdentity()}); }
+Findings validated(const v1::Job& job) { return validate(job, {.has_vault = true}); }
 
 TEST(VaultJobs, AreRefusedWhereServersHaveNoVault) {
   EXPECT_EQ(validate(with_vault("{}")).errors,
@@ -57,26 +56,6 @@ TEST(VaultJobs, PoliciesAreTheRolesNow) {
   EXPECT_EQ(found.errors, std::vector<std::string>());
   ASSERT_EQ(found.warnings.size(), 1u);
   EXPECT_NE(found.warnings.front().find("vault.policies: has no effect"), std::string::npos) << found.warnings.front();
-}
-
-TEST(VaultJobs, TasksGetAnIdentityUnlessTheyHaveIt) {
-  v1::Job job = with_tasks(R"({"Name":"t","Vault":{}},{"Name":"plain"},
-      {"Name":"own","Vault":{},"Identities":[{"Name":"vault_default","Audience":["mine"]}]})");
-  const VaultIdentity vault{.audience = {"vault.io", "more"}, .ttl = 60, .env = true, .file = false};
-  for (int i = 0; i < 2; ++i) {  // again, it changes nothing
-    add_vault_identities(vault, job);
-    const v1::TaskGroup& group = job.task_groups(0);
-    ASSERT_EQ(group.tasks(0).identities_size(), 1);
-    const v1::Identity& added = group.tasks(0).identities(0);
-    EXPECT_EQ(added.name(), "vault_default");
-    EXPECT_EQ(added.audience_size(), 2);
-    EXPECT_EQ(added.ttl(), 60);
-    EXPECT_TRUE(added.env());
-    EXPECT_FALSE(added.file());
-    EXPECT_EQ(group.tasks(1).identities_size(), 0);
-    ASSERT_EQ(group.tasks(2).identities_size(), 1);
-    EXPECT_EQ(group.tasks(2).identities(0).audience(0), "mine");
-  }
 }
 
 }  // namespace

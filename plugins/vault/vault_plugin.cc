@@ -4,6 +4,7 @@
 
 #include "config.h"
 #include "drover/module.h"
+#include "implied_identity.h"
 #include "node/fingerprint.h"
 #include "node/vault_hook.h"
 #include "templates/secret_functions.h"
@@ -21,12 +22,15 @@ class VaultPlugin final : public Plugin {
   Status declare(Declarations& declare) override {
     DROVER_RETURN_IF_ERROR(declare.configuration("vault", schema()));
     DROVER_RETURN_IF_ERROR(declare.extend<NodeFingerprint>("vault", fingerprint_));
+    DROVER_RETURN_IF_ERROR(declare.extend<ImpliedIdentity>("vault", implied_));
     DROVER_RETURN_IF_ERROR(declare.extend<TemplateSource>("vault", functions_));
     return declare.extend<TaskHook>("vault", hook_);
   }
 
   Status start(Host& host) override {
     DROVER_TRY(config_, read_config(host.configuration("vault"), variable));
+    const ConfigBlock* own = host.configuration("vault");
+    if (config_.is_enabled) implied_.start(read_default_identity(own ? own->block("default_identity") : nullptr));
     client_.emplace(config_);
     hook_.start({.host = host, .config = config_, .client = *client_, .vaults = vaults_, .revoker = revoker_});
     functions_.start({.host = host, .config = config_, .client = *client_, .vaults = vaults_});
@@ -46,6 +50,7 @@ class VaultPlugin final : public Plugin {
   TaskVaults vaults_;
   Revoker revoker_;
   Fingerprint fingerprint_;
+  VaultIdentity implied_;
   VaultHook hook_;
   SecretFunctions functions_;
 };
