@@ -81,6 +81,7 @@ std::string next_page_text(const Arguments& arguments, const std::string& next_t
 std::vector<Definition> deployment_commands();
 std::vector<Definition> agent_commands();
 std::vector<Definition> operator_commands();
+std::vector<Definition> gossip_key_commands();
 std::vector<Definition> fmt_commands();
 std::vector<Definition> raft_recover_commands();
 std::vector<Definition> autocomplete_commands();

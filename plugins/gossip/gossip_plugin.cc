@@ -15,6 +15,7 @@
 #include "founder.h"
 #include "growth.h"
 #include "joiner.h"
+#include "keys/key_rpc.h"
 #include "network.h"
 #include "settings.h"
 
@@ -34,6 +35,7 @@ class GossipPlugin final : public Plugin, public ServerDirectory, public ServerJ
     DROVER_RETURN_IF_ERROR(declare.configuration("server", server_schema()));
     DROVER_RETURN_IF_ERROR(declare.extend<ServerDirectory>("gossip", *this));
     DROVER_RETURN_IF_ERROR(declare.extend<ServerJoiner>("gossip", *this));
+    DROVER_RETURN_IF_ERROR(key_rpc_.declare(declare));
     return declare.service("drover.v1.ServerMembership",
                            {method<&GossipPlugin::members>("Members", this), method<&GossipPlugin::join>("Join", this),
                             method<&GossipPlugin::force_leave>("ForceLeave", this)});
@@ -42,10 +44,11 @@ class GossipPlugin final : public Plugin, public ServerDirectory, public ServerJ
   Status start(Host& host) override {
     host_ = &host;
     DROVER_TRY(settings_, read_settings(host));
-    auto seal = Seal::make(settings_.encrypt);
-    if (!seal) return seal.status().with_context("server.encrypt");
     const AgentInfo& agent = host.agent();
-    auto network = Network::open(agent.serf_address, *std::move(seal), host.clock(), host.metrics());
+    DROVER_RETURN_IF_ERROR(keyring_.start(agent.data_dir, settings_.encrypt));
+    key_rpc_.start(host);
+    DROVER_TRY(Seal seal, keyring_.seal());
+    auto network = Network::open(agent.serf_address, std::move(seal), host.clock(), host.metrics());
     if (!network) {
       // Somebody who runs a server for himself need not care for a port that only others would use.
       const bool is_needed = settings_.bootstrap_expect != 1 || settings_.is_port_said ||
@@ -56,6 +59,7 @@ class GossipPlugin final : public Plugin, public ServerDirectory, public ServerJ
       return ok_status();
     }
     network_ = *std::move(network);
+    keyring_.on_change([this](Seal changed) { network_->reseal(std::move(changed)); });
     joiner_ = std::make_unique<Joiner>(host, *network_);
     founder_ = std::make_unique<Founder>(host);
     auto core = std::make_unique<Core>(Options(), own_info(network_->port()), std::random_device()());
@@ -223,6 +227,8 @@ class GossipPlugin final : public Plugin, public ServerDirectory, public ServerJ
 
   Host* host_ = nullptr;
   Settings settings_;
+  ServerKeyring keyring_;
+  KeyRpc key_rpc_{keyring_, *this};
   std::unique_ptr<Network> network_;
   std::unique_ptr<Joiner> joiner_;
   std::unique_ptr<Founder> founder_;

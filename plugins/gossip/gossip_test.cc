@@ -67,10 +67,14 @@ TEST(GossipAddress, IsReadInEveryFormThatOperatorsWrite) {
 constexpr const char* kKeys[] = {"AAAAAAAAAAAAAAAAAAAAAA==", "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
                                  "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="};
 
+std::vector<std::string> only(const std::string& key) {
+  return key.empty() ? std::vector<std::string>() : std::vector<std::string>{key};
+}
+
 TEST(GossipSeal, OpensWhatTheSameKeyClosed) {
   for (const char* key : {"", kKeys[0], kKeys[1], kKeys[2]}) {
     SCOPED_TRACE(key);
-    const auto seal = Seal::make(key);
+    const auto seal = Seal::make(only(key));
     ASSERT_TRUE(seal);
     EXPECT_EQ(seal->open(seal->close("some text")), "some text");
     EXPECT_EQ(seal->open(seal->close("")), "");
@@ -78,7 +82,8 @@ TEST(GossipSeal, OpensWhatTheSameKeyClosed) {
 }
 
 TEST(GossipSeal, OpensNothingElse) {
-  const auto clear = Seal::make(""), sealed = Seal::make(kKeys[0]), other = Seal::make("BBBBBBBBBBBBBBBBBBBBBA==");
+  const auto clear = Seal::make({}), sealed = Seal::make(only(kKeys[0])),
+             other = Seal::make(only("BBBBBBBBBBBBBBBBBBBBBA=="));
   ASSERT_TRUE(clear && sealed && other);
   const std::string closed = sealed->close("some text");
 
@@ -95,11 +100,39 @@ TEST(GossipSeal, OpensNothingElse) {
   EXPECT_NE(closed, sealed->close("some text")) << "the nonce is new each time";
 }
 
+TEST(GossipSeal, TheFirstKeySealsAndEachOpens) {
+  const auto first = Seal::make(only(kKeys[0])), second = Seal::make(only(kKeys[2])),
+             both = Seal::make({kKeys[2], kKeys[0]}), third = Seal::make({kKeys[1], "BBBBBBBBBBBBBBBBBBBBBA=="});
+  ASSERT_TRUE(first && second && both && third);
+
+  EXPECT_EQ(both->open(first->close("a")), "a");
+  EXPECT_EQ(both->open(second->close("b")), "b");
+  EXPECT_EQ(second->open(both->close("c")), "c");
+  EXPECT_EQ(first->open(both->close("c")), std::nullopt);
+  EXPECT_EQ(third->open(both->close("c")), std::nullopt);
+}
+
+TEST(GossipSeal, AKeyHasOneForm) {
+  EXPECT_EQ(*canonical_key("AAAAAAAAAAAAAAAAAAAAAB=="), kKeys[0]) << "its last digit has bits that say nothing";
+  EXPECT_EQ(*canonical_key(std::string(kKeys[2]) + "\n"), kKeys[2]);
+}
+
 TEST(GossipSeal, RefusesAKeyOfAnotherLength) {
-  for (const char* key :
-       {"AAAA", "no base64 at all", "AAAAAAAAAAAAAAAAAAAAAA", "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}) {
-    SCOPED_TRACE(key);
-    EXPECT_EQ(Seal::make(key).status().code(), Code::invalid_argument);
+  struct Case {
+    const char* key;
+    const char* reason;
+  };
+  const Case cases[] = {{"AAAA", "it has 3 bytes"},
+                        {"", "it has 0 bytes"},
+                        {"no base64 at all", "character 3"},
+                        {"AAAAAAAAAAAAAAAAAAAAAA", "its length is not a multiple of 4"},
+                        {"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "it has 27 bytes"}};
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.key);
+    for (const Status& status : {Seal::make({c.key}).status(), canonical_key(c.key).status()}) {
+      EXPECT_EQ(status.code(), Code::invalid_argument);
+      EXPECT_NE(status.message().find(c.reason), std::string::npos) << status.message();
+    }
   }
 }
 

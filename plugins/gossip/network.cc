@@ -16,6 +16,7 @@
 
 #include "address.h"
 #include "drover/log.h"
+#include "drover/mutex.h"
 #include "gossip_wire.pb.h"
 
 namespace drover::gossip {
@@ -40,11 +41,17 @@ std::string text_of(const asio::ip::address& ip, uint16_t port) {
 
 class Network::Impl {
  public:
-  Impl(Seal seal, Clock& clock, Metrics& metrics) : seal_(std::move(seal)), clock_(clock), metrics_(metrics) {}
+  Impl(Seal seal, Clock& clock, Metrics& metrics)
+      : seal_(std::make_shared<const Seal>(std::move(seal))), clock_(clock), metrics_(metrics) {}
   ~Impl() { stop(); }
 
   Status open(const std::string& address);
   uint16_t port() const { return port_; }
+  void reseal(Seal seal) {
+    auto next = std::make_shared<const Seal>(std::move(seal));
+    MutexLock lock(mutex_);
+    seal_ = std::move(next);
+  }
   void run(std::unique_ptr<Core> core, std::function<void(Core&)> beat);
   void post(std::function<void(Core&)> task) {
     asio::post(io_, [this, task = std::move(task)] {
@@ -80,8 +87,13 @@ class Network::Impl {
   void read_state(const Open& open, std::function<void(const v1::FullState&)> then);
   void end(const Open& open, const Status& status, Uuid from = {});
   void refused(const std::string& from);
+  std::shared_ptr<const Seal> seal() const {
+    MutexLock lock(mutex_);
+    return seal_;
+  }
 
-  const Seal seal_;
+  mutable Mutex mutex_;
+  std::shared_ptr<const Seal> seal_ DROVER_GUARDED_BY(mutex_);
   Clock& clock_;
   Metrics& metrics_;
   asio::io_context io_{1};
@@ -168,7 +180,8 @@ void Network::Impl::tick() {
 // Sends what the core has to say; tells the owner.
 void Network::Impl::flush() {
   beat_(*core_);
-  for (Core::Outgoing& out : core_->take_packets()) send(out.address, seal_.close(out.packet));
+  const auto seal = this->seal();
+  for (Core::Outgoing& out : core_->take_packets()) send(out.address, seal->close(out.packet));
   for (const std::string& address : core_->take_exchanges()) begin(address, [](Status, Uuid) {});
 }
 
@@ -197,7 +210,7 @@ void Network::Impl::receive() {
     if (!error) {
       metrics_.add("nomad.memberlist.udp.received", static_cast<double>(size));
       const std::string from = text_of(sender_.address(), sender_.port());
-      const auto plain = seal_.open(std::string_view(datagram_).substr(0, size));
+      const auto plain = seal()->open(std::string_view(datagram_).substr(0, size));
       v1::Packet packet;
       if (plain && packet.ParseFromString(*plain)) {
         core_->receive(packet, from, clock_.steady());
@@ -274,7 +287,7 @@ void Network::Impl::begin(const std::string& address, std::function<void(Status,
 }
 
 void Network::Impl::write_state(const Open& open, std::function<void()> then) {
-  const std::string sealed = seal_.close(core_->full_state().SerializeAsString());
+  const std::string sealed = seal()->close(core_->full_state().SerializeAsString());
   open->frame.clear();
   for (int shift = 24; shift >= 0; shift -= 8) open->frame += static_cast<char>(sealed.size() >> shift & 0xff);
   open->frame += sealed;
@@ -297,7 +310,7 @@ void Network::Impl::read_state(const Open& open, std::function<void(const v1::Fu
     open->frame.resize(size);
     asio::async_read(open->socket, asio::buffer(open->frame), [this, open, then, failed](Error broken, size_t) {
       if (broken) return failed(broken);
-      const auto plain = seal_.open(open->frame);
+      const auto plain = seal()->open(open->frame);
       v1::FullState state;
       if (!plain || !state.ParseFromString(*plain)) {
         Error ignored;
@@ -354,6 +367,7 @@ Result<std::unique_ptr<Network>> Network::open(const std::string& address, Seal 
 }
 
 uint16_t Network::port() const { return impl_->port(); }
+void Network::reseal(Seal seal) { impl_->reseal(std::move(seal)); }
 void Network::run(std::unique_ptr<Core> core, std::function<void(Core&)> beat) {
   impl_->run(std::move(core), std::move(beat));
 }

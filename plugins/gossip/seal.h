@@ -9,25 +9,30 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "drover/result.h"
 
 namespace drover::gossip {
 
+// A key in the one form in which two of them can be compared. Errors: invalid_argument, with the reason, unless it is
+// 16, 24 or 32 bytes in base64.
+Result<std::string> canonical_key(std::string_view base64);
+
 // [any]
 class Seal {
  public:
-  // An empty key: everything in the clear. Errors: invalid_argument unless it is 16, 24 or 32 bytes in base64.
-  static Result<Seal> make(std::string_view base64_key);
+  // The first key seals, every one opens. None: everything in the clear. Errors: as canonical_key.
+  static Result<Seal> make(const std::vector<std::string>& base64_keys);
 
   std::string close(std::string_view payload) const;
-  // Nothing for another version, another form than this server's, a wrong key, or damage.
+  // Nothing for another version, another form than this server's, a key that it has not, or damage.
   std::optional<std::string> open(std::string_view bytes) const;
 
   static constexpr size_t kOverhead = 2 + 12 + 16;
 
  private:
-  std::string key_;  // secret
+  std::vector<std::string> keys_;  // secret
 };
 
 }  // namespace drover::gossip

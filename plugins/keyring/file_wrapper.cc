@@ -7,7 +7,7 @@
 
 #include "crypto/cipher.h"
 #include "drover/base64.h"
-#include "key_files.h"
+#include "drover/private_file.h"
 
 namespace drover::keyring {
 

@@ -1,6 +1,5 @@
 #include "key_files.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,8 +11,8 @@
 
 #include "crypto/cipher.h"
 #include "drover/base64.h"
-#include "drover/fd.h"
 #include "drover/messages.h"
+#include "drover/private_file.h"
 #include "drover/time.h"
 #include "drover/uuid.h"
 #include "keyring.pb.h"
@@ -26,39 +25,12 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kEnding = ".nks.json";
 
-Status write_all(int file, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t n = ::write(file, bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return errno_status(errno, "write");
-    bytes.remove_prefix(static_cast<size_t>(n));
-  }
-  return ::fsync(file) == 0 ? ok_status() : errno_status(errno, "fsync");
-}
-
-Status sync_folder(const std::string& folder) {
-  const Fd opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  return opened && ::fsync(opened.get()) == 0 ? ok_status() : errno_status(errno, "fsync " + folder);
-}
-
 std::string text_member(const Json& object, const char* name) {
   const auto at = object.find(name);
   return at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
 }
 
 }  // namespace
-
-Status write_private_file(const std::string& path, std::string_view text) {
-  const std::string beside = path + ".new";
-  {
-    const Fd file(::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
-    if (!file) return errno_status(errno, beside);
-    if (::fchmod(file.get(), 0600) != 0) return errno_status(errno, beside);
-    DROVER_RETURN_IF_ERROR(write_all(file.get(), text).with_context(beside));
-  }
-  if (::rename(beside.c_str(), path.c_str()) != 0) return errno_status(errno, path);
-  return sync_folder(fs::path(path).parent_path().string());
-}
 
 std::string KeyFiles::path_of(const std::string& key_id) const {
   return folder_ + "/" + key_text(key_id) + std::string(kEnding);

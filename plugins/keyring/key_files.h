@@ -38,8 +38,4 @@ class KeyFiles {
   KeyWrapper& wrapper_;
 };
 
-// Writes a file that only its user may read: beside its place, synced, moved, and the folder synced. Errors: with the
-// path.
-Status write_private_file(const std::string& path, std::string_view text);
-
 }  // namespace drover::keyring
