@@ -45,6 +45,8 @@ int job_plan(Run& run) {
   }
   if (request.diff()) run.out << diff_text(plan.diff(), run.verbose()) << "\n";
   run.out << "Scheduler dry-run:\n" << dry_run_text(plan, request.job().type(), now_ns()) << "\n";
+  if (const std::string preempted = preemptions_text(plan); !preempted.empty())
+    run.out << "Preemptions:\n\n" << preempted << "\n";
   if (!plan.warnings().empty()) run.out << "Job Warnings:\n" << plan.warnings() << "\n\n";
   if (request.exact()) {
     const std::string file = run.arguments.value("out");

@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <tuple>
+#include <vector>
 
+#include "drover/api/allocations.pb.h"
 #include "drover/api/plan.pb.h"
 #include "drover/duration.h"
 #include "output.h"
@@ -11,6 +15,8 @@
 
 namespace drover::cli {
 namespace {
+
+constexpr int kMostPreemptions = 10;  // that are named one by one
 
 // A diff's lines. Behind the markers of a block stand as many spaces as its longest needs, behind its names likewise.
 class DiffPrinter {
@@ -157,6 +163,29 @@ std::string dry_run_text(const v1::PlanJobResponse& plan, const std::string& typ
   if (const int64_t next = plan.next_periodic_launch(); next > 0) {
     out += "- If submitted now, next periodic launch would be at " + full_time(next) + " (" + relative_time(next, now) +
            ").\n";
+  }
+  return out;
+}
+
+std::string preemptions_text(const v1::PlanJobResponse& plan) {
+  const auto& preempted = plan.annotations().preempted_allocs();
+  std::vector<std::vector<std::string>> rows;
+  if (preempted.size() > kMostPreemptions) {
+    std::map<std::tuple<std::string, std::string, std::string>, int> jobs;
+    for (const v1::AllocationListStub& each : preempted) ++jobs[{each.job_id(), each.namespace_(), each.job_type()}];
+    rows.push_back({"Job ID", "Namespace", "Job Type", "Preemptions"});
+    for (const auto& [job, count] : jobs) {
+      rows.push_back({std::get<0>(job), std::get<1>(job), std::get<2>(job), std::to_string(count)});
+    }
+  } else if (!preempted.empty()) {
+    rows.push_back({"Alloc ID", "Job ID", "Task Group"});
+    for (const v1::AllocationListStub& each : preempted)
+      rows.push_back({id_text(each.id()), each.job_id(), each.task_group()});
+  }
+  std::string out = rows.empty() ? "" : format_list(rows);
+  if (const uint64_t unnamed = plan.annotations().unnamed_preemptions(); unnamed > 0) {
+    out += std::to_string(unnamed) + (rows.empty() ? "" : " more") + (unnamed == 1 ? " allocation" : " allocations") +
+           " of jobs that you may not read\n";
   }
   return out;
 }

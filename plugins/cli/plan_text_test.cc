@@ -96,6 +96,32 @@ TEST(PlanText, TheDryRunSaysWhatFindsNoRoomAndWhatComesLater) {
   EXPECT_EQ("- WARNING: Nothing was placed; the warnings say why.\n", dry_run_text(plan, "service", kNow));
 }
 
+TEST(PlanText, WhatMakesRoomIsNamedOrCountedByJob) {
+  const auto plan = [](int count, const std::string& more) {
+    std::string allocs;
+    for (int i = 0; i < count; ++i) {
+      allocs += std::string(i == 0 ? "" : ",") + R"({"ID":"00000000-0000-4000-8000-00000000000)" +
+                std::to_string(i % 10) + R"(","JobID":")" + (i % 3 == 0 ? "low" : "other") +
+                R"(","Namespace":"default","JobType":"batch","TaskGroup":"g"})";
+    }
+    return read<v1::PlanJobResponse>(R"({"Annotations":{"PreemptedAllocs":[)" + allocs + "]" + more + "}}");
+  };
+  EXPECT_EQ("", preemptions_text(plan(0, "")));
+  EXPECT_EQ(
+      "Alloc ID                              Job ID  Task Group\n"
+      "00000000-0000-4000-8000-000000000000  low     g\n"
+      "00000000-0000-4000-8000-000000000001  other   g\n",
+      preemptions_text(plan(2, "")));
+  EXPECT_NE(std::string::npos, preemptions_text(plan(10, "")).find("Alloc ID"));
+  EXPECT_EQ(
+      "Job ID  Namespace  Job Type  Preemptions\n"
+      "low     default    batch     4\n"
+      "other   default    batch     7\n"
+      "2 more allocations of jobs that you may not read\n",
+      preemptions_text(plan(11, R"(,"UnnamedPreemptions":2)")));
+  EXPECT_EQ("1 allocation of jobs that you may not read\n", preemptions_text(plan(0, R"(,"UnnamedPreemptions":1)")));
+}
+
 TEST(PlanText, OnlyCreatingAndDestroyingCountsAsAChange) {
   const auto plan = [](const std::string& name) {
     return read<v1::PlanJobResponse>(R"({"Annotations":{"DesiredTGUpdates":{"g":{")" + name + R"(":1}}}})");

@@ -101,6 +101,44 @@ TEST_F(Plans, ANewJobIsTriedAsItWouldBeStored) {
   EXPECT_FALSE(plan(job(), false)->has_diff());
 }
 
+TEST_F(Plans, WhatMakesRoomIsNamedWhereTheCallerMayReadIt) {
+  v1::Job low = job();
+  low.set_id("low");
+  low.set_type("batch");
+  register_job(low);
+  const auto preempt = [&](const char* id, const char* job_id, const char* name_space) {
+    v1::Allocation& alloc = *answer_.add_preempted();
+    alloc.set_id(std::string(16, id[0]));
+    alloc.set_job_id(job_id);
+    alloc.set_namespace_(name_space);
+    alloc.set_task_group("g");
+    v1::Evaluation& eval = *answer_.add_created_evals();
+    eval.set_job_id(job_id);
+    eval.set_namespace_(name_space);
+    eval.set_triggered_by("preemption");
+  };
+  preempt("a", "low", "default");
+  preempt("b", "gone", "default");
+  preempt("c", "secret", "hidden");
+
+  const auto all = plan(job());
+  ASSERT_TRUE(all.ok()) << all.status().message();
+  ASSERT_EQ(all->annotations().preempted_allocs_size(), 3);
+  EXPECT_EQ(all->annotations().unnamed_preemptions(), 0U);
+  EXPECT_EQ(all->annotations().preempted_allocs(0).job_id(), "low");
+  EXPECT_EQ(all->annotations().preempted_allocs(0).job_type(), "batch");
+  EXPECT_EQ(all->annotations().preempted_allocs(1).job_type(), "");
+  EXPECT_EQ(all->created_evals_size(), 3);
+
+  host_.call_as({Identity::Kind::token, "t", std::make_shared<drover::testing::OnlyIn>("default")});
+  const auto some = plan(job());
+  ASSERT_TRUE(some.ok()) << some.status().message();
+  ASSERT_EQ(some->annotations().preempted_allocs_size(), 2);
+  EXPECT_EQ(some->annotations().unnamed_preemptions(), 1U);
+  EXPECT_EQ(some->created_evals_size(), 2);
+  EXPECT_EQ(some->SerializeAsString().find("secret"), std::string::npos);
+}
+
 TEST_F(Plans, AJobOfAnotherRegionIsNeitherPlannedNorRegistered) {
   host_.agent_info().region = "eu";
   v1::Job elsewhere = job();

@@ -6,6 +6,8 @@
 #include "canonical.h"
 #include "destination.h"
 #include "diff.h"
+#include "drover/allocation_stub.h"
+#include "drover/api/allocations.pb.h"
 #include "drover/api/jobs.pb.h"
 #include "drover/api/plan.pb.h"
 #include "drover/api/why.pb.h"
@@ -31,6 +33,27 @@ Status names_one_job(const auto& request) {
     return invalid_argument("Job ID does not match");
   }
   return ok_status();
+}
+
+// Allocations that make room, and the evaluations of their jobs, as far as the caller may read their namespaces.
+void name_preempted(v1::TrialResponse& trial, const Table<v1::Job>& jobs, const ReadView& view, const Call& call,
+                    v1::PlanJobResponse& response) {
+  const auto may_read = [&](const std::string& name_space) {
+    return call.permissions().may(Access::READ_JOB, name_space);
+  };
+  v1::PlanAnnotations& annotations = *response.mutable_annotations();
+  for (const v1::Allocation& alloc : trial.preempted()) {
+    if (!may_read(alloc.namespace_())) {
+      annotations.set_unnamed_preemptions(annotations.unnamed_preemptions() + 1);
+      continue;
+    }
+    const auto job = jobs.get(view, job_key(alloc.namespace_(), alloc.job_id()));
+    *annotations.add_preempted_allocs() = drover::stub_of(alloc, job ? job->type() : "");
+  }
+  for (v1::Evaluation& eval : *trial.mutable_created_evals()) {
+    if (eval.triggered_by() != "preemption" || may_read(eval.namespace_()))
+      response.add_created_evals()->Swap(&eval);
+  }
 }
 
 }  // namespace
@@ -77,7 +100,7 @@ Result<v1::PlanJobResponse> Rpc::plan(const v1::PlanJobRequest& request, Call& c
     auto& updates = *response.mutable_annotations()->mutable_desired_tg_updates();
     for (const auto& [name, group] : trial->groups()) updates[name] = group.updates();
     response.mutable_failed_tg_allocs()->swap(*trial->mutable_failed_tg_allocs());
-    response.mutable_created_evals()->Swap(trial->mutable_created_evals());
+    name_preempted(*trial, tables_.jobs, *view, call, response);
     if (request.exact()) {
       v1::ExactPlan& exact = *response.mutable_exact();
       exact.set_eval_id(trial->eval_id());

@@ -25,6 +25,16 @@ void name_replaced(const v1::Job& before, const v1::Job& after, v1::TrialRespons
   }
 }
 
+// The allocations of others that the decision evicts, as they stand.
+void name_preempted(const Decision& decision, const ReadView& view, const Tables& tables, v1::TrialResponse& response) {
+  for (const auto& [node, deltas] : decision.plan.changed) {
+    for (const v1::AllocationDelta& delta : deltas) {
+      if (delta.preempted_by_allocation().empty()) continue;
+      if (auto row = tables.allocs.get(view, delta.id())) *response.add_preempted() = *std::move(row);
+    }
+  }
+}
+
 }  // namespace
 
 Status TrialRpc::declare(Declarations& declare) {
@@ -97,6 +107,7 @@ Result<v1::TrialResponse> TrialRpc::run(const v1::TrialRequest& request, Call& c
     *(*response.mutable_groups())[name].mutable_updates() = updates;
   }
   if (known) name_replaced(*known, job, response);
+  name_preempted(decision, *view, tables_, response);
   for (const auto& [name, metric] : decision.failed) (*response.mutable_failed_tg_allocs())[name] = metric;
   for (const v1::Evaluation& next : decision.plan.evaluations) *response.add_created_evals() = next;
   for (const RoomWait& wait : decision.waits) {

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "deciding/decide.h"
 #include "testing/shell.h"
 #include "trial_rpc.h"
 
@@ -138,6 +139,33 @@ TEST_F(Trials, AnUpdateIsCountedByWhatItForces) {
   elsewhere.clear_datacenters();
   elsewhere.add_datacenters("dc9");
   EXPECT_EQ(counts(run(elsewhere, known)), "2 destructive");
+}
+
+TEST_F(Trials, AllocationsThatMakeRoomAreNamedAsTheyStand) {
+  v1::SchedulerConfiguration config = default_configuration();
+  config.mutable_preemption_config()->set_service_scheduler_enabled(true);
+  host_.commit([&](WriteTransaction& rows) { EXPECT_TRUE(tables_.config.put(rows, config).ok()); });
+  v1::Job low = make_job("service", 8);
+  low.set_priority(20);
+  put(low);
+  for (int i = 0; i < 8; ++i) put(make_alloc(low, i, "n1"));
+  v1::Job high = make_job("service", 2);
+  high.set_id("high");
+  high.set_priority(90);
+
+  const auto answer = run(high);
+  EXPECT_EQ(counts(answer), "2 place");
+  EXPECT_EQ(answer->groups().at("app").updates().preemptions(), 2U);
+  ASSERT_EQ(answer->preempted_size(), 2);
+  for (const v1::Allocation& alloc : answer->preempted()) {
+    EXPECT_EQ(alloc.job_id(), low.id());
+    EXPECT_EQ(alloc.node_id(), testing::id_of("n1"));
+    EXPECT_EQ(alloc.desired_status(), v1::DESIRED_STATUS_RUN) << "as it stands";
+  }
+  EXPECT_NE(answer->preempted(0).id(), answer->preempted(1).id());
+
+  high.set_priority(25);  // too little more
+  EXPECT_TRUE(run(high)->preempted().empty());
 }
 
 TEST_F(Trials, AGroupThatIsGoneStopsAndOneOfAnotherNameStarts) {
