@@ -63,6 +63,7 @@ std::vector<Definition> job_plan_commands();
 std::vector<Definition> job_status_commands();
 std::vector<Definition> job_dispatch_commands();
 std::vector<Definition> job_version_commands();
+std::vector<Definition> job_restart_commands();
 std::vector<Definition> job_scaling_commands();
 std::vector<Definition> job_why_commands();
 std::vector<Definition> alloc_commands();

@@ -72,6 +72,14 @@ expect 0 "" "$DROVER" deployment promote -detach "$ID"
 eventually 40 "the promoted deployment did not succeed" deployed 2 successful
 eventually 10 "not all run the promoted version" running_versions "2 2"
 
+# --- restarted where they are, one after the other, and then placed anew
+restarted() { "$DROVER" operator api /v1/job/roll/allocations | tr -d ' \n' | grep -o '"Restarts":1' | wc -l; }
+expect 0 "Finished job restart" "$DROVER" job restart roll
+[ "$(restarted)" = 2 ] || fail "not both allocations have restarted once, but $(restarted)"
+running_versions "2 2" || fail "not both run when the restart is done"
+expect 0 "is replaced by" "$DROVER" job restart -reschedule -batch-size=50% -on-error=fail -group=g roll
+running_versions "2 2" || fail "not two run when all are replaced"
+
 # --- a version that does not work goes back by itself
 rolling 0 "sleep 1003"
 expect 0 "" "$DROVER" job run -detach "$WORK/roll.hcl"
