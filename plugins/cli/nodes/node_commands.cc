@@ -3,10 +3,12 @@
 
 #include "cli_command.h"
 #include "drover/api/allocations.pb.h"
+#include "drover/api/client.pb.h"
 #include "drover/api/nodes.pb.h"
 #include "drover/time.h"
 #include "lookup.h"
 #include "nodes/node_list.h"
+#include "nodes/stats_text.h"
 #include "object_output.h"
 #include "output.h"
 #include "paging.h"
@@ -78,6 +80,31 @@ std::string format_map(const Map& map) {
   return format_pairs({pairs.begin(), pairs.end()});
 }
 
+// Asks the node what it and its allocations use. Errors: as fail() has said them; the rest is shown nevertheless.
+int show_stats(Run& run, const v1::Node& node, const v1::FullAllocationsResponse& allocs) {
+  AllocsUse use;
+  for (const v1::AllocationWithJob& each : allocs.allocations()) {
+    if (each.allocation().client_status() != v1::CLIENT_STATUS_RUNNING) continue;
+    v1::AllocationStatsRequest request;
+    request.set_alloc_id(each.allocation().id());
+    auto stats = run.client.call<v1::ClientAllocations::Stats>(request);
+    if (stats) {
+      use.add(stats->message);
+    } else if (stats.status().code() != Code::not_found) {  // it may have ended meanwhile
+      return run.fail("Error querying the use of allocations", stats.status());
+    }
+  }
+  v1::HostStatsRequest request;
+  request.set_node_id(node.id());
+  auto stats = run.client.call<v1::ClientStats::Host>(request);
+  if (!stats) return run.fail("Error querying node stats", stats.status());
+  run.out << "\nAllocation Resource Utilization\n"
+          << allocs_use_text(use, node.node_resources()) << "\nHost Resource Utilization\n"
+          << host_use_text(stats->message, node.node_resources()) << "\n"
+          << host_detail_text(stats->message);
+  return 0;
+}
+
 int show_node(Run& run, const std::string& id) {
   auto found = find_node(run, id);
   if (!found) return run.fail("Error querying node info", found.status());
@@ -128,6 +155,7 @@ int show_node(Run& run, const std::string& id) {
                           {std::to_string(cpu) + "/" + std::to_string(resources.cpu().cpu_shares()) + " MHz",
                            std::to_string(memory) + "/" + std::to_string(resources.memory().memory_mb()) + " MiB",
                            std::to_string(disk) + "/" + std::to_string(resources.disk().disk_mb()) + " MiB"}});
+  const int code = run.arguments.on("stats") ? show_stats(run, node, allocs->message) : 0;
   run.out << devices_of(node, allocs->message);
   run.out << "\nAllocations\n" << (rows.size() > 1 ? format_list(rows) : "No allocations placed\n");
   if (verbose) {
@@ -140,10 +168,12 @@ int show_node(Run& run, const std::string& id) {
     run.out << "\nAttributes\n" << format_map(node.attributes());
     if (!node.meta().empty()) run.out << "\nMeta\n" << format_map(node.meta());
   }
-  return 0;
+  return code;
 }
 
 int node_status(Run& run) {
+  if (run.arguments.on("stats") && run.arguments.positional().empty())
+    return run.usage("-stats is about one node; name it");
   return run.arguments.positional().empty() ? list_nodes(run) : show_node(run, run.arguments.positional()[0]);
 }
 
@@ -167,6 +197,7 @@ int node_eligibility(Run& run) {
 std::vector<Definition> node_commands() {
   return {{"node status", "Shows the nodes, or one node with its resources and allocations.", "[node]", "",
            with_page_flags({on_off("short", "Leave out the events"), on_off("quiet", "Only identifiers"),
+                            on_off("stats", "What the node and its allocations use now"),
                             on_off("verbose", "Full identifiers and attributes")},
                            "Status == ready and NodeClass == gpu"),
            0, 1, node_status},

@@ -1,0 +1,28 @@
+// What a machine and its allocations use, as people read it. Pure.
+#pragma once
+
+#include <string>
+
+namespace drover::v1 {
+class AllocationStatsResponse;
+class HostStats;
+class NodeResources;
+}  // namespace drover::v1
+
+namespace drover::cli {
+
+// The sum over allocations.
+struct AllocsUse {
+  double cpu_mhz = 0;
+  uint64_t memory_bytes = 0;
+
+  void add(const v1::AllocationStatsResponse& stats);
+};
+
+// Of what the node has.
+std::string allocs_use_text(const AllocsUse& use, const v1::NodeResources& resources);
+std::string host_use_text(const v1::HostStats& stats, const v1::NodeResources& resources);
+// Each processor, the memory, each disk and each device, below headings.
+std::string host_detail_text(const v1::HostStats& stats);
+
+}  // namespace drover::cli
