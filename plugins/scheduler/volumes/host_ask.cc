@@ -7,6 +7,7 @@
 #include "drover/model/host_volume.h"
 #include "drover/v1/job.pb.h"
 #include "drover/v1/node.pb.h"
+#include "placing/cluster.h"
 
 namespace drover::scheduler {
 namespace {
