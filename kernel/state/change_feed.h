@@ -106,7 +106,7 @@ class Subscription {
   friend class ChangeFeed;
   std::shared_ptr<ChangeFeed> feed_;
   std::vector<TableId> tables_;
-  uint64_t next_;  // guarded by the feed's mutex, as the following
+  uint64_t next_;  // its place; as the following, under the mutex of the feed
   uint64_t after_index_;
   std::unique_ptr<CondVarAny> woken_;
 };
