@@ -75,7 +75,7 @@ json outcome_of(const fs::path& path) {
   Result<v1::Job> job = read_job(path);
   if (!job) return {{"problem", job.status().message()}};
   jobs::canonicalize(*job);
-  jobs::Findings findings = jobs::validate(*job, {.vault = jobs::VaultIdentity()});
+  jobs::Findings findings = jobs::validate(*job, {.has_vault = true});
   jobs::add_implied_constraints(*job);
   json shown = json::parse(message_to_json(*job));
   json outcome = {{"job", path.stem() == "minimal" ? shown : pruned(shown)}};
