@@ -1,8 +1,8 @@
 // The tokens of tasks, as the resolver knows them.
 #include "workload_tokens.h"
 
+#include "client_resolver.h"
 #include "drover/options.pb.h"
-#include "resolved.h"
 #include "testing/acl_world.h"
 
 namespace drover::acl {
