@@ -31,6 +31,9 @@ eventually 20 "the node is not told why" logged client 'the servers refuse this 
 logged server 'a new node is refused.*shows no introduction token' || fail "the server does not say whom it refused"
 expect 0 "introduction_violation_num" "$DROVER" operator metrics
 expect 0 "" no_node
+# As it is written first: the next life of the agent compresses it.
+SECRET=$(grep -raohE 'secret.{1,4}[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}' client-data/local | tail -n 1 | tail -c 37)
+[ -n "$SECRET" ] || fail "the node's folder has no secret"
 node_stops
 WRONG=$("$DROVER" node intro create)
 NOMAD_CLIENT_INTRO_TOKEN=$WRONG run_agent client
@@ -59,8 +62,7 @@ claims_of() { NOMAD_ADDR=$1 "$DROVER" operator api "$2" | tr -d ' \n'; }
 expect 0 "\"nomad_node_id\":\"$NODE\"" claims_of "$NOMAD_ADDR" "/v1/client/identity?node_id=$NODE"
 expect 0 "\"nomad_node_id\":\"$NODE\"" claims_of "http://127.0.0.1:$CLIENT_HTTP" /v1/client/identity
 FIRST=$(node_token client-data) JTI=$(claim jti)
-SECRET=$(grep -raohE 'secret.{1,4}[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}' client-data/local | tail -n 1 | tail -c 37)
-[ -n "$FIRST" ] && [ -n "$SECRET" ] || fail "the node's folder has no identity and secret"
+[ -n "$FIRST" ] || fail "the node's folder has no identity"
 expect 0 "$NODE" with "$FIRST" "$DROVER" operator api "/v1/node/$NODE"
 expect 1 "Permission denied" with "$SECRET" "$DROVER" operator api "/v1/node/$NODE"
 expect 1 "Permission denied" with "$TOKEN" "$DROVER" operator api "/v1/node/$NODE"
