@@ -25,15 +25,14 @@ class TokenSecrets {
   // Errors: as Keyring::open.
   Status open(v1::AclToken& token) const;
 
-  // What the tokens are that keys seal which are to be emptied, sealed by the active one; a few at a time. Nothing:
-  // there are none.
+  // Tokens of keys that are to be emptied, sealed by the active one; a few at a time. Nothing: there are none.
   std::optional<v1::AclTokensResealed> next_resealed(const ReadView& view, const Tables& tables) const;
 
  private:
   Keyring* keys_ = nullptr;
 };
 
-// Of a secret that is used once, the digest is left. Pure.
+// The digest takes the place of a secret that is used once. Pure.
 void put_away_one_time_secret(v1::OneTimeToken& token);
 // The token keeps its secret as `from` does. Pure.
 void keep_secret(const v1::AclToken& from, v1::AclToken& to);

@@ -39,7 +39,7 @@ struct CheckState {
   int in_row = 0;          // results of the kind of the last one
 };
 
-// What an update puts up with in a check that has run.
+// An update puts up with this in a check that has run.
 enum class Tolerance : uint8_t { nothing, warnings, failures };
 // True when health does not wait for the check.
 bool is_good(Outcome outcome, Tolerance tolerance);

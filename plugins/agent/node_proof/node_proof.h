@@ -1,4 +1,4 @@
-// What proves this node to the servers: the identity that they gave it or, while they have given none, its secret.
+// This node proves itself to the servers by the identity that they gave it or, while they have given none, its secret.
 //
 //   secret ──Register, Heartbeat: a token──▶ identity (on the disk) ──a later answer──▶ the next identity
 //      ▲                                        │

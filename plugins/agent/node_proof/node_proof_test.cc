@@ -1,4 +1,4 @@
-// What proves this node, and what becomes of its tasks while the servers do not believe it.
+// A node proves itself, and its tasks go on while the servers do not believe it.
 #include "node_proof/node_proof.h"
 
 #include <fstream>

@@ -227,7 +227,7 @@ class Restart {
 int job_restart(Run& run) {
   auto wishes = read_wishes(run.arguments);
   if (!wishes) return run.usage("Error: " + wishes.status().message());
-  // What is wrong with it is said before anything is asked.
+  // A mistake in it is said before anything is asked.
   if (auto size = batch_size(run.arguments.value("batch-size"), 1); !size)
     return run.usage("Error: " + size.status().message());
   const std::string& typed = run.arguments.positional()[0];

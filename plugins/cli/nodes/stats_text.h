@@ -1,4 +1,4 @@
-// What a machine and its allocations use, as people read it. Pure.
+// The use of a machine and of its allocations, as people read it. Pure.
 #pragma once
 
 #include <string>
