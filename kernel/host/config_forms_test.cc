@@ -158,8 +158,8 @@ TEST_F(ConfigForms, OptionsThatSoundSecretAreSecret) {
   int secrets = 0;
   for (const Case& c : cases) {
     const std::string& name = c.option.name;
-    const bool sounds_so =
-        name == "encrypt" || name.ends_with("token") || name.ends_with("secret") || name.ends_with("password");
+    const bool sounds_so = name == "encrypt" || name == "auth" || name.ends_with("token") ||
+                           name.ends_with("secret") || name.ends_with("password");
     EXPECT_EQ(c.option.is_secret, sounds_so) << c.name();
     secrets += c.option.is_secret ? 1 : 0;
   }

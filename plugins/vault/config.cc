@@ -18,8 +18,8 @@ ConfigOption text(std::string name, std::string api_name, std::string help) {
   return {.name = std::move(name), .help = std::move(help), .api_name = std::move(api_name)};
 }
 
-ConfigOption legacy(std::string name) {
-  return {.name = std::move(name), .is_secret = true, .refusal = kNoServerToken};
+ConfigOption legacy(std::string name, bool is_secret) {
+  return {.name = std::move(name), .is_secret = is_secret, .refusal = kNoServerToken};
 }
 
 std::vector<ConfigOption> default_identity() {
@@ -63,8 +63,8 @@ ConfigSchema schema() {
                .help = "On servers: the identity of tasks that have no vault_default of their own.",
                .options = default_identity()},
               {.name = "allow_unauthenticated", .type = Type::boolean},
-              legacy("token"),
-              legacy("task_token_ttl"),
+              legacy("token", /*is_secret=*/true),
+              legacy("task_token_ttl", /*is_secret=*/false),
           }};
 }
 
