@@ -116,7 +116,7 @@ expect 0 "policy override has no effect" "$DROVER" job run -policy-override -che
 expect 1 "-json was given, and this is not JSON" "$DROVER" job validate -json example.nomad.hcl
 expect 0 "Example job file written to connect.nomad.hcl" "$DROVER" job init -connect connect.nomad.hcl
 expect 0 "" "$DROVER" fmt -check connect.nomad.hcl
-expect 1 "are not carried out by this version of drover" "$DROVER" job validate connect.nomad.hcl
+expect 1 "service mesh is not carried out" "$DROVER" job validate connect.nomad.hcl
 expect 0 "No job templates are kept" "$DROVER" job init -list-templates
 expect 1 "Error retrieving the job template" "$DROVER" job init -template=web web.nomad.hcl
 [ ! -e web.nomad.hcl ] || fail "a template that is not there was written"
