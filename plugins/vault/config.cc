@@ -62,7 +62,10 @@ ConfigSchema schema() {
                .type = Type::block,
                .help = "On servers: the identity of tasks that have no vault_default of their own.",
                .options = default_identity()},
-              {.name = "allow_unauthenticated", .type = Type::boolean},
+              {.name = "allow_unauthenticated",
+               .type = Type::boolean,
+               .default_text = "true",
+               .help = "Must be true: tokens of those who submit jobs are not asked for."},
               legacy("token", /*is_secret=*/true),
               legacy("task_token_ttl", /*is_secret=*/false),
           }};
@@ -72,6 +75,10 @@ Result<Config> read_config(const ConfigBlock* block, const std::function<std::st
   Config config;
   config.is_enabled = block && block->boolean("enabled");
   if (!config.is_enabled) return config;
+  if (!block->boolean("allow_unauthenticated", true))
+    return invalid_argument(
+        "vault.allow_unauthenticated: tokens of those who submit jobs are not checked by this version of drover; "
+        "remove it, and let the role in Vault say which jobs it is for");
   const auto said = [&](const char* option, const char* name, const char* fallback) {
     const std::string own = block->string(option);
     const std::string others = own.empty() && *name ? variable(name) : own;

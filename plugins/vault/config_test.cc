@@ -56,6 +56,7 @@ TEST(VaultConfig, RefusesWithThePlace) {
       {"half a certificate", "enabled = true\ncert_file = \"/c\"", "cert_file and key_file are given together"},
       {"a server's token", "enabled = true\ntoken = \"hvs.x\"", "each task logs in with its own identity"},
       {"how long those live", "enabled = true\ntask_token_ttl = \"72h\"", "each task logs in with its own identity"},
+      {"whose token a job must bring", "enabled = true\nallow_unauthenticated = false", "vault.allow_unauthenticated"},
       {"a second Vault", "enabled = true\nname = \"other\"", "other"},
       {"a typing error", "enabled = true\nadress = \"https://v\"", "address"},
   };
