@@ -117,7 +117,7 @@ TEST(ChangeFeed, DeliversCommitsOfTheFollowedTablesOnly) {
   EXPECT_EQ(feed.next(soon()).kind, Kind::closed);
 }
 
-// Whoever waits is at the end of the ring, however much others write.
+// A follower that waits is at the end of the ring, however much others write.
 TEST(ChangeFeed, AWaitingFollowerDoesNotFallBehindByOtherTables) {
   constexpr int kTries = 10'000;  // the follower may not wait yet when the others write
   Store store({.feed_batches = 3, .feed_bytes = 1 << 20});

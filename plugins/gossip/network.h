@@ -23,7 +23,7 @@ class Network {
   ~Network();  // stops
 
   uint16_t port() const;
-  // What is sent and opened from now on. [any]
+  // Seals and opens from now on. [any]
   void reseal(Seal seal);
   // Starts the thread. `beat` runs on it at least ten times a second and after every change; it must not block.
   void run(std::unique_ptr<Core> core, std::function<void(Core&)> beat);

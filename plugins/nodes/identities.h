@@ -33,7 +33,7 @@ bool is_latest(const v1::Node& node, std::string_view shown);
 // True when the node shall get a new identity. `known`: its row; `next`: as it describes itself now; `shown`: what it
 // holds; `asks`: it asked for a new one.
 bool needs_identity(const v1::Node& known, const v1::Node& next, std::string_view shown, bool asks, int64_t now_ns);
-// What the servers keep once the node is given that token. What it showed, if that is an identity that counts, counts
+// The servers keep this once the node is given that token. What it showed, if that is an identity that counts, counts
 // for a moment more: the answer with the new one may be lost.
 v1::NodeIdentity with_token(const v1::Node& known, std::string_view shown, std::string_view token, int64_t now_ns,
                             int64_t ttl_ns);

@@ -17,7 +17,7 @@ class Node;
 
 namespace drover::nodes {
 
-// What becomes of a new node that shows no token. One that is shown must be right in any case.
+// The fate of a new node that shows no token. One that is shown must be right in any case.
 enum class Enforcement : uint8_t { none, warn, strict };
 
 struct IntroductionOptions {

@@ -19,7 +19,7 @@ struct AllocsUse {
   void add(const v1::AllocationStatsResponse& stats);
 };
 
-// Of what the node has.
+// Shares of the node's own.
 std::string allocs_use_text(const AllocsUse& use, const v1::NodeResources& resources);
 std::string host_use_text(const v1::HostStats& stats, const v1::NodeResources& resources);
 // Each processor, the memory, each disk and each device, below headings.

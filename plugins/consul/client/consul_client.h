@@ -47,7 +47,7 @@ struct KnownCheck {
   std::string id, name, service_id, status, output;
 };
 
-// What waits for a change.
+// A question that waits for a change.
 struct Watched {
   std::string body;       // JSON
   uint64_t index = 0;     // at least 1

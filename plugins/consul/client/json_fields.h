@@ -12,7 +12,7 @@ int integer_in(const nlohmann::json& object, const char* name, int otherwise = 0
 bool boolean_in(const nlohmann::json& object, const char* name);
 const nlohmann::json& object_in(const nlohmann::json& object, const char* name);
 const nlohmann::json& list_in(const nlohmann::json& object, const char* name);
-// Of an object, the members that are texts.
+// The members of an object that are texts.
 std::map<std::string, std::string> texts_in(const nlohmann::json& object);
 
 }  // namespace drover::consul

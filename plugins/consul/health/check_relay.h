@@ -33,7 +33,7 @@ class CheckRelay final : public RegistryChecks {
   // Once, where Consul is configured. Both outlive the relay.
   void start(const ConsulClient& client, Clock& clock);
   void stop();
-  // What is there may be otherwise: looks again soon.
+  // The checks may be others now: looks again soon.
   void look_soon();
 
   bool runs(std::string_view type) const override;

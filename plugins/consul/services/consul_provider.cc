@@ -85,7 +85,7 @@ Result<v1::SyncServicesResponse> ConsulProvider::sync(const v1::SyncServicesRequ
   }
   {
     MutexLock lock(mutex_);
-    // What failed is tried again as it was.
+    // A step that failed is tried again as it was.
     for (const auto& [id, service] : wanted.services) {
       if (!failed.contains(id) || !before_.tags.contains(id)) before_.tags[id] = service.service.tags;
     }

@@ -1,4 +1,4 @@
-// What to do so that Consul says of this node's services what it wants. Pure.
+// The steps that make Consul say of this node's services what it wants. Pure.
 //
 //   wanted, known ──▶ deregister the unknown ──▶ register the missing and the different ──▶ the same for checks
 //
@@ -24,7 +24,7 @@ struct Known {
   std::map<std::string, KnownCheck> checks;
 };
 
-// What this process remembers of what it wanted before.
+// This process remembers so much of what it wanted before.
 struct Remembered {
   std::map<std::string, std::vector<std::string>> tags;  // of the services that it has wanted
   bool is_young = false;  // it began so lately that its own that it does not know may be wanted yet

@@ -1,4 +1,4 @@
-// What this node wants to stand in Consul: its service instances as registrations. Pure.
+// This node's wishes for Consul: its service instances as registrations. Pure.
 #pragma once
 
 #include <map>

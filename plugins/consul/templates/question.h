@@ -1,4 +1,5 @@
-// What functions of templates ask of Consul, and what they make of the answers: the semantics of consul-template. Pure.
+// The questions of template functions to Consul, and what they make of the answers: the semantics of consul-template.
+// Pure.
 #pragma once
 
 #include <functional>
@@ -22,7 +23,7 @@ struct Question {
   bool is_about_own_node = false;  // the path ends with the name of the node's Consul, which is to be added
   bool waits = false;              // the template is not written while there is no answer, or an empty one
   text_template::Value otherwise{};  // the function's value while nobody has answered, or there is nothing
-  // What the function makes of the answer; empty: the answer itself.
+  // The function's value by the answer; empty: the answer itself.
   std::function<nlohmann::json(const nlohmann::json& answer)> pick{};
 };
 

@@ -10,7 +10,7 @@ namespace drover::consul {
 // Pairs with their keys below the prefix, {Path, Key, Value, …}.
 nlohmann::json below_prefix(const nlohmann::json& pairs, const std::string& prefix);
 
-// Of an answer about the health of a service, the instances that do as wanted; none wanted: all.
+// The instances in an answer about a service's health that do as wanted; none wanted: all.
 nlohmann::json instances_of(const nlohmann::json& answer, const std::set<std::string>& statuses, bool is_sorted);
 
 // The worst of an instance's checks: "maintenance", "critical", "warning", "passing".

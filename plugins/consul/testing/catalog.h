@@ -1,4 +1,4 @@
-// What the fake Consul knows: services, checks and keys, and the answers that it makes of them. Not safe for threads.
+// The fake Consul keeps services, checks and keys, and makes answers of them. Not safe for threads.
 #pragma once
 
 #include <cstdint>

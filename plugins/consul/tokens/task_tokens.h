@@ -22,7 +22,7 @@
 
 namespace drover::consul {
 
-// Of the tasks of this node that have one. [any]
+// The tokens of this node's tasks that have one. [any]
 class KnownTokens {
  public:
   void put(const HookedTask& task, std::string token);

@@ -34,7 +34,7 @@ Result<std::vector<std::string>> keys_after(Step step, const std::string& key,
 // only the answers of some are missing.
 Status may_begin(Step step, const std::string& key, const std::vector<ServerKeys>& servers);
 
-// What the servers said after their part. Errors: unavailable, naming those that did not do it and why.
+// The sum of what the servers said after their part. Errors: unavailable, naming those that did not do it and why.
 Result<drover::v1::GossipKeysResponse> summary_of(Step step, const std::vector<ServerKeys>& servers);
 
 // A file's content: a list of keys in JSON, the one to seal with first. Errors: invalid_argument, saying what is wrong

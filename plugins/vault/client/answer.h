@@ -5,7 +5,7 @@
 
 namespace drover::vault {
 
-// What the object has under that name; null where it has nothing, or is none. Lives as long as the object.
+// The object's member of that name; null where it has nothing, or is none. Lives as long as the object.
 const nlohmann::json& member(const nlohmann::json& object, const char* name);
 
 }  // namespace drover::vault

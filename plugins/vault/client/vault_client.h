@@ -58,7 +58,7 @@ class VaultClient {
   // With a signed identity; the empty role is the auth method's default.
   Result<Login> log_in(const std::string& name_space, const std::string& role, const std::string& jwt,
                        std::stop_token stop) const;
-  // What is granted may be less than what is asked for. `increment`: zero leaves it to Vault.
+  // Vault may grant less than it is asked for. `increment`: zero leaves it to Vault.
   Result<Lease> renew_token(const Session& session, std::chrono::nanoseconds increment, std::stop_token stop) const;
   Status revoke_token(const Session& session, std::stop_token stop) const;
 

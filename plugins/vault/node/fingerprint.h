@@ -1,4 +1,4 @@
-// What this node knows of Vault, for the servers to place jobs by: vault.accessible, .version, .cluster_id and
+// This node's knowledge of Vault, for the servers to place jobs by: vault.accessible, .version, .cluster_id and
 // .cluster_name, from Vault's seal status. They are gone while Vault does not answer. No thread of its own.
 #pragma once
 

@@ -13,7 +13,7 @@ namespace drover::vault {
 
 class VaultHook final : public TaskHook {
  public:
-  // What the hook works with; all of it outlives the hook.
+  // The hook works with these; all outlive it.
   struct Means {
     Host& host;
     const Config& config;

@@ -1,4 +1,4 @@
-// What a template asks Vault by secret, secrets and pkiCert, and what becomes of the answer. Pure.
+// The questions of a template to Vault by secret, secrets and pkiCert, and what becomes of the answer. Pure.
 #pragma once
 
 #include <chrono>

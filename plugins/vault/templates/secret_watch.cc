@@ -93,7 +93,7 @@ Result<SecretWatch::Learned> SecretWatch::learn(const Session& session) const {
 }
 
 Result<Answer> SecretWatch::question_vault(const Session& session) const {
-  // Who may not ask what is mounted where gets the path as it is written.
+  // A caller that may not ask what is mounted where gets the path as it is written.
   Mount mount;
   if (question_.kind != Kind::certificate) {
     auto found = client_.mount_of(session, question_.path, stop_.get_token());
@@ -134,7 +134,7 @@ std::chrono::nanoseconds SecretWatch::take(Result<Learned> learned, const std::s
       lease_.clear();
       again = pause_;
       pause_ = std::min(pause_ * 2, kLongestWait);
-      // What is known stays.
+      // The known answer stays.
       const bool is_news = seen_.change == 0 || (!seen_.error.ok() && seen_.error != learned.status());
       if (is_news) seen_ = {.change = seen_.change + 1, .value = nullptr, .error = learned.status()};
     }
