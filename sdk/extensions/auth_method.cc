@@ -71,8 +71,7 @@ std::vector<std::string_view> secrets_of(std::string_view token) {
   });
   // By size first: the texts of most pairs are not compared then, however long they are.
   std::ranges::sort(out, {}, [](std::string_view each) { return std::pair(each.size(), each); });
-  const auto repeated = std::ranges::unique(out);
-  out.erase(repeated.begin(), repeated.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
 }
 

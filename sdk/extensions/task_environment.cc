@@ -59,7 +59,7 @@ void each_port(const v1::NetworkResource& network, Function&& function) {
 void add_ports(Variables& out, const v1::Allocation& allocation, const std::string& task) {
   for (const auto& [name, resources] : allocation.allocated_resources().tasks()) {
     for (const v1::NetworkResource& network : resources.networks()) {
-      each_port(network, [&](const v1::Port& port) {
+      each_port(network, [&, &name = name](const v1::Port& port) {
         if (name == task) {
           add_port(out, port.label(), network.ip(), port.value(), port.to());
           return;

@@ -111,10 +111,10 @@ void warn_dormant(const ConfigBlock& raw, const std::vector<ConfigOption>& optio
 Status check_own_options(ConfigBlock& plugin, const DeclaredBlocks& declared) {
   ConfigBlock own{.place = plugin.place};
   if (auto attribute = plugin.attributes.extract("config")) own.attributes.insert(std::move(attribute));
-  const auto blocks =
-      std::ranges::stable_partition(plugin.blocks, [](const ConfigBlock& block) { return block.name != "config"; });
-  std::ranges::move(blocks, std::back_inserter(own.blocks));
-  plugin.blocks.erase(blocks.begin(), blocks.end());
+  const auto stays = [](const ConfigBlock& block) { return block.name != "config"; };
+  const auto inner = std::stable_partition(plugin.blocks.begin(), plugin.blocks.end(), stays);
+  std::move(inner, plugin.blocks.end(), std::back_inserter(own.blocks));
+  plugin.blocks.erase(inner, plugin.blocks.end());
   const auto schema = declared.find("plugin:" + plugin.labels.front());
   if (schema == declared.end()) {  // a program of its own checks it
     if (!own.attributes.empty())

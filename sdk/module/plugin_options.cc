@@ -115,10 +115,10 @@ Status check_plugin_kind(const ConfigBlock& raw, ConfigBlock& plugin, const Conf
   }
   ConfigBlock config{.labels = raw.labels, .place = raw.place};
   if (auto attribute = plugin.attributes.extract("config")) config.attributes.insert(std::move(attribute));
-  const auto others =
-      std::ranges::stable_partition(plugin.blocks, [](const ConfigBlock& block) { return block.name != "config"; });
-  std::ranges::move(others, std::back_inserter(config.blocks));
-  plugin.blocks.erase(others.begin(), others.end());
+  const auto stays = [](const ConfigBlock& block) { return block.name != "config"; };
+  const auto inner = std::stable_partition(plugin.blocks.begin(), plugin.blocks.end(), stays);
+  std::move(inner, plugin.blocks.end(), std::back_inserter(config.blocks));
+  plugin.blocks.erase(inner, plugin.blocks.end());
   DROVER_TRY(
       config,
       apply_schema(
