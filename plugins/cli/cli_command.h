@@ -76,6 +76,8 @@ std::vector<Definition> node_drain_commands();
 std::vector<Definition> node_meta_commands();
 std::vector<Definition> node_pool_commands();
 std::vector<Definition> service_commands();
+std::vector<Definition> status_commands();
+std::vector<Definition> debug_commands();
 std::vector<Definition> eval_commands();
 // How to ask for the page of `eval list` that begins at the token.
 std::string next_page_text(const Arguments& arguments, const std::string& next_token);

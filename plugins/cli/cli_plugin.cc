@@ -19,7 +19,7 @@ class CliPlugin final : public Plugin {
           keyring_commands,   var_commands,         var_put_commands,      var_lock_commands,     namespace_commands,
           tls_commands,       auth_method_commands, binding_rule_commands, login_commands,        volume_commands,
           volume_snapshot_commands, volume_claim_commands, node_identity_commands,
-          gossip_key_commands, job_restart_commands}) {
+          gossip_key_commands, job_restart_commands, status_commands, debug_commands}) {
       for (Definition& definition : group()) {
         std::string name = definition.name;
         commands_.push_back(make_command(std::move(definition)));

@@ -119,9 +119,9 @@ int job_status(Run& run) {
   return run.arguments.positional().empty() ? list_jobs(run) : show_job(run, run.arguments.positional()[0]);
 }
 
-Definition define(std::string name) {
+Definition job_status_command() {
   return {
-      std::move(name),
+      "job status",
       "Shows the jobs, or one job with its allocations.",
       "[job]",
       "",
@@ -135,6 +135,6 @@ Definition define(std::string name) {
 
 }  // namespace
 
-std::vector<Definition> job_status_commands() { return {define("job status"), define("status")}; }
+std::vector<Definition> job_status_commands() { return {job_status_command()}; }
 
 }  // namespace drover::cli

@@ -36,9 +36,8 @@ std::vector<ConfigOption> with_type(Type type, std::initializer_list<const char*
 
 std::vector<ConfigOption> addresses() { return with_type(Type::string, {"http", "rpc", "serf"}); }
 
-// Options and blocks of existing files that belong to no plugin yet. They are accepted whatever they hold, and each one
-// set is reported.
-constexpr std::string_view kNobodysServerOptions[] = {"search"};
+// Blocks of existing files that belong to no plugin yet. They are accepted whatever they hold, and each one set is
+// reported.
 constexpr std::string_view kNobodysBlocks[] = {"audit", "sentinel", "ui"};
 
 ConfigOption refused(ConfigOption option, std::string why) {
@@ -163,7 +162,6 @@ std::vector<ConfigOption> server_options() {
       option("raft_trailing_logs", Type::integer, "10240"),
       shown_as("RaftBoltConfig", option("raft_boltdb", Type::any)),
   };
-  for (std::string_view name : kNobodysServerOptions) options.push_back(option(std::string(name), Type::any));
   for (auto& o : with_type(Type::string, {"data_dir", "authoritative_region", "raft_snapshot_interval", "license_path",
                                           "raft_protocol", "protocol_version"})) {
     options.push_back(std::move(o));

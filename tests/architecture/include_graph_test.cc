@@ -130,7 +130,7 @@ const std::initializer_list<Library> kLibraries = {
      {"archive.h", "archive_entry.h"},
      {"plugins/agent/disk/disk_archive_test.cc", "plugins/agent/disk/pack_data.cc", "plugins/agent/disk/unpack_data.cc",
       "plugins/artifacts/fetcher/fetch_test.cc", "plugins/artifacts/fetcher/unpack.cc",
-      "plugins/artifacts/fetcher/unpack_test.cc", "storage/snapshot_archive.cc", "tests/support/gzip_text.h"}},
+      "plugins/artifacts/fetcher/unpack_test.cc", "plugins/cli/debug/bundle.cc", "storage/snapshot_archive.cc", "tests/support/gzip_text.h"}},
     {"utf8proc", {"utf8proc"}, {"sdk/hcl/unicode.cc"}},
     {"yaml-cpp", {"yaml-cpp/"}, {"sdk/hcl/functions_yaml.cc"}},
     {"RE2",
