@@ -133,7 +133,9 @@ TEST(ChangeFeed, AWaitingFollowerDoesNotFallBehindByOtherTables) {
     put_rows(store, others, {"a||g||" + std::to_string(i)});
     follower.join();
     has_kept_up = event.kind == Kind::batch;
-    if (!has_kept_up) ASSERT_EQ(event.kind, Kind::resync);
+    if (!has_kept_up) {
+      ASSERT_EQ(event.kind, Kind::resync);
+    }
   }
   EXPECT_TRUE(has_kept_up);
 }

@@ -182,7 +182,9 @@ TEST_F(Acl, ANodeIsKnownByItsSecretAndHasNoPermissions) {
   EXPECT_EQ(caller->name, id.to_string());
   EXPECT_EQ(caller->permissions, nullptr);
   for (const char* wrong : {"", "x", "00000000-0000-0000-0000-000000000000", "2b778dd9-f5f1-6f29-b4b4-9a5fa948757a"}) {
-    if (*wrong != '\0') EXPECT_EQ(resolve(wrong).status().code(), Code::permission_denied) << wrong;
+    if (*wrong != '\0') {
+      EXPECT_EQ(resolve(wrong).status().code(), Code::permission_denied) << wrong;
+    }
   }
   EXPECT_EQ(resolve("", Uuid::random().to_string()).status().code(), Code::permission_denied);
 }

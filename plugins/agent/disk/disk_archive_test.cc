@@ -133,7 +133,9 @@ TEST(DiskArchive, CarriesFilesFoldersAndLinks) {
   fs::permissions(from.path("alloc/data/deep/file"), fs::perms(0640));
   fs::permissions(from.path("alloc/data/deep"), fs::perms(0500));
   fs::permissions(from.path("web/local/file"), fs::perms(04755));
-  if (::geteuid() == 0) ASSERT_EQ(0, ::chown(from.path("alloc/data/deep/file").c_str(), 1234, 1235));
+  if (::geteuid() == 0) {
+    ASSERT_EQ(0, ::chown(from.path("alloc/data/deep/file").c_str(), 1234, 1235));
+  }
 
   const auto done = unpack(to, packed(from));
 
@@ -148,7 +150,9 @@ TEST(DiskArchive, CarriesFilesFoldersAndLinks) {
   struct stat found {};
   ASSERT_EQ(0, ::stat(to.path("alloc/data/deep/file").c_str(), &found));
   EXPECT_EQ(0640u, found.st_mode & 07777u);
-  if (::geteuid() == 0) EXPECT_EQ(1234u, found.st_uid);
+  if (::geteuid() == 0) {
+    EXPECT_EQ(1234u, found.st_uid);
+  }
   EXPECT_EQ(fs::perms(0500), fs::status(to.path("alloc/data/deep")).permissions());
   EXPECT_EQ(fs::perms(0755), fs::status(to.path("web/local/file")).permissions()) << "set-user bits stay behind";
   EXPECT_EQ(fs::perms(0777), fs::status(to.path("alloc/data")).permissions());

@@ -53,7 +53,9 @@ TEST(DiskPlan, ComesFromThePredecessorWhereTheGroupSaysSo) {
     const DiskPlan plan = plan_disk(AllocSpec(allocation, job), is_here);
     EXPECT_EQ(c.from, plan.from);
     EXPECT_EQ(c.awaited, plan.awaited.size());
-    if (c.from != From::nothing) EXPECT_EQ(*c.previous, plan.previous);
+    if (c.from != From::nothing) {
+      EXPECT_EQ(*c.previous, plan.previous);
+    }
 
     allocation.add_preempted_allocations(evicted.bytes());
     allocation.add_preempted_allocations(elsewhere.bytes());

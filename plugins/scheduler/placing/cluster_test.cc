@@ -44,7 +44,9 @@ void expect_whole(const Cluster& cluster) {
       EXPECT_EQ(block.cpu_power[i], power_of_free(node.room.capacity().cpu, node.room.used().cpu));
       EXPECT_EQ(block.spare_ports[i], node.room.spare_ports());
       EXPECT_EQ(block.port_bits[i], node.room.port_bits());
-      if (block.one_kind != ClusterBlock::kMixed) EXPECT_EQ(block.kind[i], block.one_kind);
+      if (block.one_kind != ClusterBlock::kMixed) {
+        EXPECT_EQ(block.kind[i], block.one_kind);
+      }
       const v1::Node* example = cluster.example(block.kind[i]);
       ASSERT_NE(example, nullptr);
       EXPECT_EQ(example->computed_class(), node.node->computed_class());
@@ -64,7 +66,9 @@ TEST(Cluster, AKindWithManyNodesHasBlocksOfItsOwn) {
     const ClusterBlock& block = cluster.block(i);
     if (block.one_kind == ClusterBlock::kMixed) {
       for (size_t at = 0; at < kSlots; ++at) {
-        if ((block.live >> at & 1U) != 0) EXPECT_EQ(block.nodes[at]->node->computed_class(), "rare");
+        if ((block.live >> at & 1U) != 0) {
+          EXPECT_EQ(block.nodes[at]->node->computed_class(), "rare");
+        }
       }
     } else {
       own += static_cast<size_t>(std::popcount(block.live));
