@@ -33,6 +33,7 @@ void ClaimRpc::start(Host& host, Keyring& keys) {
 }
 
 Result<Write<v1::CsiClaimResponse>> ClaimRpc::claim(const v1::CsiClaimRequest& request, Call& call) {
+  DROVER_RETURN_IF_ERROR(call.own_node(request.name().node_id()));
   v1::CsiClaimed command;
   DROVER_TRY(*command.mutable_claim(), decide_claim(call.view(), tables_, request, host_->clock().wall_ns()));
   v1::CsiClaimResponse response;
@@ -43,6 +44,7 @@ Result<Write<v1::CsiClaimResponse>> ClaimRpc::claim(const v1::CsiClaimRequest& r
 }
 
 Result<v1::CsiClaimResponse> ClaimRpc::get(const v1::CsiClaimName& request, Call& call) {
+  DROVER_RETURN_IF_ERROR(call.own_node(request.node_id()));
   DROVER_TRY(v1::CsiClaim claim, claim_of_caller(call.view(), tables_, request, host_->clock().wall_ns()));
   v1::CsiClaimResponse response;
   call.set_index(claim.modify_index());
@@ -56,6 +58,7 @@ Result<v1::CsiClaimResponse> ClaimRpc::get(const v1::CsiClaimName& request, Call
 }
 
 Result<Write<v1::CsiReleasedResponse>> ClaimRpc::released(const v1::CsiClaimName& request, Call& call) {
+  DROVER_RETURN_IF_ERROR(call.own_node(request.node_id()));
   const auto claim = claim_of_caller(call.view(), tables_, request, host_->clock().wall_ns());
   if (!claim && claim.status().code() != Code::not_found) return claim.status();
   if (!claim || claim->step() == v1::CSI_CLAIM_STEP_NODE_RELEASED) {
@@ -69,6 +72,7 @@ Result<Write<v1::CsiReleasedResponse>> ClaimRpc::released(const v1::CsiClaimName
 }
 
 Result<v1::CsiClaimsResponse> ClaimRpc::of_node(const v1::CsiClaimsOfNodeRequest& request, Call& call) {
+  DROVER_RETURN_IF_ERROR(call.own_node(request.node_id()));
   const auto node = Table<v1::Node>(tables_.nodes).get(call.view(), request.node_id());
   if (!node || !is_proof_of(*node, request.secret_id(), host_->clock().wall_ns())) return access_denied();
   v1::CsiClaimsResponse response;

@@ -49,9 +49,9 @@ std::set<std::string> Rpc::policy_names_of(const Call& call) const {
 }
 
 Result<v1::WhoAmIResponse> Rpc::who_am_i(const v1::WhoAmIRequest&, Call& call) {
-  if (is_signed(call.query().token)) return who_is_task(call);
-  DROVER_RETURN_IF_ERROR(is_on());
   const Identity& caller = call.context().identity;
+  if (is_signed(call.query().token) && caller.kind != Identity::Kind::client) return who_is_task(call);
+  DROVER_RETURN_IF_ERROR(is_on());
   v1::WhoAmIResponse response;
   response.set_name(caller.name);
   response.set_management(call.permissions().is_management());

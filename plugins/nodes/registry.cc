@@ -135,6 +135,7 @@ Result<Write<v1::HeartbeatResponse>> Registry::register_node(const v1::RegisterN
 }
 
 Result<v1::NodeProofResponse> Registry::prove(const v1::NodeProof& request, Call& call) {
+  DROVER_RETURN_IF_ERROR(call.own_node(request.node_id()));
   auto node = nodes_.get(call.view(), request.node_id());
   if (!node) return not_found("node not found");
   if (!is_proof_of(*node, request.secret_id(), host_->clock().wall_ns())) return not_proven();
@@ -142,6 +143,7 @@ Result<v1::NodeProofResponse> Registry::prove(const v1::NodeProof& request, Call
 }
 
 Result<Write<v1::HeartbeatResponse>> Registry::heartbeat(const v1::HeartbeatRequest& request, Call& call) {
+  DROVER_RETURN_IF_ERROR(call.own_node(request.node_id()));
   auto node = nodes_.get(call.view(), request.node_id());
   if (!node) return not_found("node not found");
   if (!is_proof_of(*node, request.secret_id(), host_->clock().wall_ns())) return not_proven();

@@ -54,6 +54,7 @@ Result<v1::Node> NodeRpc::prove(const std::string& node_id, const std::string& p
 }
 
 Result<v1::WatchAllocationsResponse> NodeRpc::watch(const v1::WatchAllocationsRequest& request, Call& call) {
+  DROVER_RETURN_IF_ERROR(call.own_node(request.node_id()));
   v1::WatchAllocationsResponse response;
   uint64_t newest = 0;
   // Never an empty list: the node would end all that it runs.
@@ -72,6 +73,7 @@ Result<v1::WatchAllocationsResponse> NodeRpc::watch(const v1::WatchAllocationsRe
 }
 
 Result<v1::FetchAllocationsResponse> NodeRpc::fetch(const v1::FetchAllocationsRequest& request, Call& call) {
+  DROVER_RETURN_IF_ERROR(call.own_node(request.node_id()));
   v1::FetchAllocationsResponse response;
   DROVER_RETURN_IF_ERROR(prove(request.node_id(), request.secret_id(), call.view()).status());
   std::set<std::tuple<std::string, std::string, uint64_t>> named;
@@ -92,6 +94,7 @@ Result<v1::FetchAllocationsResponse> NodeRpc::fetch(const v1::FetchAllocationsRe
 }
 
 Result<Write<v1::UpdateAllocationsResponse>> NodeRpc::update(const v1::UpdateAllocationsRequest& request, Call& call) {
+  DROVER_RETURN_IF_ERROR(call.own_node(request.node_id()));
   const ReadView& view = call.view();
   DROVER_TRY(const v1::Node node, prove(request.node_id(), request.secret_id(), view));
   if (node.status() == v1::NODE_STATUS_DOWN || node.status() == v1::NODE_STATUS_DISCONNECTED) {

@@ -150,6 +150,7 @@ Result<v1::ServiceRegistrationsResponse> Rpc::of_allocation(const v1::Allocation
 }
 
 Result<Write<v1::SyncNodeServicesResponse>> Rpc::sync(const v1::SyncNodeServicesRequest& request, Call& call) {
+  DROVER_RETURN_IF_ERROR(call.own_node(request.node_id()));
   const ReadView& view = call.view();
   if (!tables_.nodes || !tables_.allocs) return failed_precondition("this server keeps no nodes and allocations");
   const auto node = Table<v1::Node>(*tables_.nodes).get(view, request.node_id());

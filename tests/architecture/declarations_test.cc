@@ -1,8 +1,6 @@
 // A thing is said once: what every method declares, read from the .proto files themselves.
 #include <google/protobuf/descriptor.h>
-#include <google/protobuf/descriptor.pb.h>
 
-#include <cstdlib>
 #include <map>
 #include <memory>
 
@@ -10,83 +8,16 @@
 #include "drover/options.pb.h"
 #include "gtest/gtest.h"
 #include "tests/architecture/source_tree.h"
+#include "tests/support/proto_folders.h"
 
 namespace drover::architecture {
 namespace {
 
 namespace pb = google::protobuf;
-
-// A folder that is gone with the test.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string pattern = std::filesystem::temp_directory_path() / "drover-architecture-XXXXXX";
-    path_ = mkdtemp(pattern.data());
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
-
-// One folder's files with everything they import. The folders are read apart: each plugin compiles alone.
-class Folder {
- public:
-  // `names` are relative to `own`.
-  Folder(const std::filesystem::path& own, std::string label, const std::vector<std::string>& names)
-      : label_(std::move(label)) {
-    const TemporaryFolder work;
-    const std::string set_path = work.path() / "set";
-    const std::string said_path = work.path() / "said";
-    std::string command = "'" PROTOC "' --include_imports --descriptor_set_out='" + set_path + "' -I '" + own.string() +
-                          "' -I '" DROVER_SOURCE_ROOT "/sdk/proto'";
-    for (const std::string& name : names) command += " '" + name + "'";
-    if (std::system((command + " 2>'" + said_path + "'").c_str()) != 0) {
-      problems_ = read_text(said_path);
-      return;
-    }
-    pb::FileDescriptorSet set;
-    if (!set.ParseFromString(read_text(set_path))) problems_ = "the descriptors cannot be read";
-    for (const auto& file : set.file()) pool_.BuildFile(file);  // imports come first
-    for (const std::string& name : names) {
-      if (const auto* file = pool_.FindFileByName(name)) {
-        files_.push_back(file);
-      } else {
-        problems_ += name + " cannot be built";
-      }
-    }
-  }
-  const std::string& label() const { return label_; }
-  const std::string& problems() const { return problems_; }
-  const std::vector<const pb::FileDescriptor*>& files() const { return files_; }
-
- private:
-  std::string label_;
-  std::string problems_;
-  pb::DescriptorPool pool_;
-  std::vector<const pb::FileDescriptor*> files_;
-};
+using Folder = drover::testing::ProtoFolder;
 
 std::vector<std::unique_ptr<Folder>> all_folders() {
-  namespace fs = std::filesystem;
-  const fs::path root = DROVER_SOURCE_ROOT;
-  std::vector<std::unique_ptr<Folder>> folders;
-  std::map<std::string, std::vector<std::string>> by_folder;
-  for (const char* top : {"plugins", "drivers", "csi", "devices", "checks", "auth"}) {
-    for (const SourceFile& file : files_below(top, {".proto"})) {
-      const fs::path path = file.path;
-      by_folder[path.parent_path()].push_back(path.filename());
-    }
-  }
-  std::vector<std::string> own;
-  for (const SourceFile& file : files_below("sdk/proto/drover", {".proto"}))
-    own.push_back(file.path.substr(std::string_view("sdk/proto/").size()));
-  folders.push_back(std::make_unique<Folder>(root / "sdk/proto", "sdk", own));
-  for (const auto& [folder, names] : by_folder)
-    folders.push_back(std::make_unique<Folder>(root / folder, folder, names));
-  return folders;
+  return drover::testing::all_proto_folders(PROTOC, DROVER_SOURCE_ROOT);
 }
 
 // Everything wrong with what these files declare.
@@ -113,8 +44,7 @@ class Check {
 
   void service(const std::string& label, const pb::ServiceDescriptor& service) {
     claim(label, service.full_name());
-    // Answered by plugins that live outside; no router sees the calls.
-    if (service.name().ends_with("Plugin") || service.file()->package() == "csi.v1") return;
+    if (!drover::testing::is_routed(service)) return;
     for (int i = 0; i < service.method_count(); ++i) {
       ++methods;
       const pb::MethodDescriptor& method = *service.method(i);
@@ -206,7 +136,7 @@ class Declared {
   explicit Declared(const std::string& body) {
     std::ofstream(place_.path() / "x.proto") << "syntax = \"proto3\";\npackage x;\nimport \"drover/options.proto\";\n"
                                              << body;
-    read_ = std::make_unique<Folder>(place_.path(), "x", std::vector<std::string>{"x.proto"});
+    read_ = std::make_unique<Folder>(PROTOC, DROVER_SOURCE_ROOT, place_.path(), "x", std::vector<std::string>{"x.proto"});
   }
   std::string problems() const {
     Check check;
@@ -216,7 +146,7 @@ class Declared {
   const Folder& folder() const { return *read_; }
 
  private:
-  TemporaryFolder place_;
+  drover::testing::TemporaryFolder place_;
   std::unique_ptr<Folder> read_;
 };
 

@@ -118,7 +118,7 @@ const std::initializer_list<Library> kLibraries = {
      {"checks/grpc/health_checks_test.cc", "checks/grpc/health_call.cc", "plugins/grpc/credentials.h", "plugins/grpc/server.cc", "plugins/grpc/stream.cc", "plugins/grpc/stream.h",
       "sdk/plugin_programs/callback_threads.cc", "sdk/plugin_programs/callback_threads_test.cc",
       "sdk/plugin_programs/channel.cc", "sdk/serve/grpc_server.cc", "tests/bench/raft_write/load.cc",
-      "tests/bench/raft_write/load.h"}},
+      "tests/bench/raft_write/load.h", "tests/integration/access_matrix/rpc_port.cc"}},
     {"Boost.Multiprecision", {"boost/multiprecision/"}, {"sdk/hcl/big_number.h"}},
     {"Boost.DLL", {"boost/dll"}, {"kernel/host/loader.cc"}},
     {"LevelDB", {"leveldb/"}, {"kernel/host/local_store.cc", "kernel/host/local_store_test.cc", "tests/bench/"}},
