@@ -2,6 +2,7 @@
 #include <array>
 #include <cstdint>
 
+#include "config_secrets.h"
 #include "drover/api/acl.pb.h"
 #include "drover/api/logins.pb.h"
 #include "drover/base64url.h"
@@ -84,6 +85,7 @@ struct Rpc::Way {
 Result<Rpc::Way> Rpc::way_of(const std::string& name) const {
   auto method = tables_.methods.get(*host_->snapshot(), name);
   if (!method) return invalid_argument("auth-method \"" + name.substr(0, 128) + "\" not found");
+  DROVER_RETURN_IF_ERROR(secrets_.open(*method));
   AuthMethod* const plugin = plugin_of_type(*host_, method->type());
   if (!plugin) return internal_error("no plugin on the leading server serves auth methods of type " + method->type());
   return Way{.method = *std::move(method), .plugin = plugin};

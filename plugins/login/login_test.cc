@@ -10,13 +10,16 @@
 #include <utility>
 #include <vector>
 
+#include "config_secrets.h"
 #include "drover/api/acl.pb.h"
+#include "drover/api/keyring.pb.h"
 #include "drover/api/logins.pb.h"
 #include "drover/uuid.h"
 #include "drover/v1/auth_method.pb.h"
 #include "login.pb.h"
 #include "rpc.h"
 #include "sdk/testing/fake_host.h"
+#include "sdk/testing/fake_keyring.h"
 #include "tables.h"
 
 namespace drover::login {
@@ -91,6 +94,10 @@ class Logins : public ::testing::Test {
  protected:
   Logins() {
     host_.delay_tasks();
+    root_keys_ = Table<v1::RootKey>(host_.rows().add_table(Table<v1::RootKey>::spec(
+        "root_keys", {}, [](const v1::RootKey& key, RowKeys& out) { out.primary(key.key_id()); })));
+    put_root_key(keyring_.active, v1::ROOT_KEY_STATE_ACTIVE);
+    secrets_.start(&keyring_);
     EXPECT_TRUE(declare_tables(host_.rows(), tables_).ok());
     EXPECT_TRUE(rpc_.declare(host_.rows()).ok());
     EXPECT_TRUE(host_.rows().extend<AuthMethod>("people", people_).ok());
@@ -105,6 +112,13 @@ class Logins : public ::testing::Test {
     });
   }
 
+  void put_root_key(const std::string& id, v1::RootKeyState state) {
+    v1::RootKey key;
+    key.set_key_id(id);
+    key.set_state(state);
+    host_.commit([&](WriteTransaction& rows) { EXPECT_TRUE(root_keys_.put(rows, key).ok()); });
+  }
+  v1::AclAuthMethod row(const std::string& name) { return *tables_.methods.get(*host_.snapshot(), name); }
   template <typename Response, typename Request>
   Result<Response> call(const std::string& method, const Request& request) {
     return host_.answer<Response>("/drover.v1.Logins/" + method, request);
@@ -160,7 +174,10 @@ class Logins : public ::testing::Test {
 
   drover::testing::FakeHost host_;
   Tables tables_;
-  Rpc rpc_{tables_};
+  Table<v1::RootKey> root_keys_;
+  drover::testing::FakeKeyring keyring_;
+  ConfigSecrets secrets_;
+  Rpc rpc_{tables_, secrets_};
   People people_{host_.forward_clock()};
   v1::CreateLoginTokenRequest asked_;
 };
@@ -419,7 +436,10 @@ TEST_F(Logins, ByMethodsAreCreatedChangedShownAndDeleted) {
   EXPECT_EQ(again->method().hash(), made->method().hash());
   EXPECT_EQ(again->method().create_index(), made->method().create_index());
   EXPECT_GT(again->method().modify_index(), made->method().modify_index());
-  EXPECT_NE(tables_.methods.get(*host_.snapshot(), "m")->config().find("hush"), std::string::npos);
+  v1::AclAuthMethod kept = row("m");
+  EXPECT_EQ(serialize(kept).find("hush"), std::string::npos) << "it is sealed";
+  ASSERT_EQ(secrets_.open(kept), ok_status());
+  EXPECT_NE(kept.config().find("hush"), std::string::npos);
   // Fields that are not said stay.
   const auto bare = apply("m", kConfig, true, [](v1::AclAuthMethod& method) {
     method.Clear();

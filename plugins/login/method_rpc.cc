@@ -1,3 +1,4 @@
+#include "config_secrets.h"
 #include "drover/api/logins.pb.h"
 #include "drover/model/listing.h"
 #include "drover/v1/auth_method.pb.h"
@@ -26,6 +27,8 @@ v1::AclAuthMethodStub entry_of(const v1::AclAuthMethod& method) {
 v1::AuthMethodResponse shown(v1::AclAuthMethod method) {
   v1::AuthMethodResponse response;
   method.set_config(redacted(method.config()));
+  method.clear_config_key_id();
+  method.clear_sealed_config();
   *response.mutable_method() = std::move(method);
   return response;
 }
@@ -81,7 +84,8 @@ Result<v1::AuthMethodResponse> Rpc::apply_method(const v1::ApplyAuthMethodReques
   if (method.name().empty()) method.set_name(request.name());
   if (!request.name().empty() && method.name() != request.name())
     return invalid_argument("ACL auth method name does not match request path");
-  const auto existing = tables_.methods.get(*view, method.name());
+  auto existing = tables_.methods.get(*view, method.name());
+  if (existing) DROVER_RETURN_IF_ERROR(secrets_.open(*existing));
   if (method.config() == "null") method.clear_config();
   if (existing) complete_method(method, *existing);
   if (method.config().empty()) method.set_config("{}");
@@ -95,10 +99,13 @@ Result<v1::AuthMethodResponse> Rpc::apply_method(const v1::ApplyAuthMethodReques
   DROVER_TRY(const auto errors, plugin->check_config(config));
   if (!errors.empty()) return invalid_argument("auth method 0 invalid: " + auth::text_of(errors));
 
+  method.clear_config_key_id();
+  method.clear_sealed_config();
   // Everybody sees the digest. It is that of the row as answers show it: no guess of a secret can be compared with it.
   v1::AclAuthMethod bare = method;
   bare.set_config(redacted(config));
   set_servers_fields(method, std::move(bare), existing ? &*existing : nullptr, host_->clock().wall_ns());
+  DROVER_RETURN_IF_ERROR(secrets_.seal(*view, method));
   v1::AclAuthMethodApplied command;
   command.set_expected_index(existing ? existing->modify_index() : 0);
   *command.mutable_method() = method;

@@ -55,6 +55,11 @@ std::string redacted(const std::string& config) {
   return text_of(object);
 }
 
+bool has_secrets(const std::string& config) {
+  const Json object = parsed(config);
+  return !object.is_discarded() && text_of(object) != redacted(config);
+}
+
 Result<std::string> with_secrets(const std::string& config, const std::string& existing) {
   Json object = parsed(config);
   if (object.is_discarded() || !object.is_object()) return invalid_argument("Config must be an object");

@@ -15,6 +15,9 @@ bool is_secret_name(std::string_view name);
 // The object with the texts of such members replaced by "redacted", at any depth. Requires: an object, or empty.
 std::string redacted(const std::string& config);
 
+// True when a member is shown so.
+bool has_secrets(const std::string& config);
+
 // The other way round: where the new one says "redacted", what stands in the existing one at the same place. Errors:
 // invalid_argument naming a member where nothing stands.
 Result<std::string> with_secrets(const std::string& config, const std::string& existing);

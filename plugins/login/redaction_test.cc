@@ -17,6 +17,11 @@ TEST(Redaction, HidesSecretsWhereverTheyStand) {
   EXPECT_EQ(redacted(""), "");
 }
 
+TEST(Redaction, KnowsWhetherThereAreSecrets) {
+  for (const char* with : {R"({"A":[{"Password":"p"}]})", R"({ "Token" : "t" })"}) EXPECT_TRUE(has_secrets(with)) << with;
+  for (const char* without : {"", "{", "{}", R"({ "URL" : "x", "Token": "" })"}) EXPECT_FALSE(has_secrets(without)) << without;
+}
+
 TEST(Redaction, KeepsSecretsThatAreWrittenAsTheyWereShown) {
   const std::string stored = R"({"A":[{"Password":"p"}],"Secret":"hush","URL":"x"})";
   EXPECT_EQ(*with_secrets(redacted(stored), stored), stored);

@@ -32,6 +32,8 @@ class StartBrowserLoginResponse;
 
 namespace drover::login {
 
+class ConfigSecrets;
+
 struct Settings {
   bool is_enabled = false;  // access control is
   TokenLifetimes lifetimes;
@@ -39,7 +41,7 @@ struct Settings {
 
 class Rpc {
  public:
-  explicit Rpc(const Tables& tables) : tables_(tables) {}
+  Rpc(const Tables& tables, const ConfigSecrets& secrets) : tables_(tables), secrets_(secrets) {}
   Status declare(Declarations& declare);
   void start(Host& host, const Settings& settings);
 
@@ -68,6 +70,7 @@ class Rpc {
   Result<v1::AclTokenResponse> token_for(const Way& way, const Result<v1::AuthIdentity>& identity, const Call& call);
 
   const Tables& tables_;
+  const ConfigSecrets& secrets_;
   Host* host_ = nullptr;
   Settings settings_;
   std::unique_ptr<PendingLogins> pending_;

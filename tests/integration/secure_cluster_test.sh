@@ -51,7 +51,12 @@ echo 'namespace "default" { policy = "read" }' > reads.hcl
 expect 0 "" on one acl policy apply reads reads.hcl
 expect 0 "" on one acl auth-method create -name ci -type jwt -token-locality local -max-token-ttl 1h -config @method.json
 expect 0 "" on one acl binding-rule create -auth-method ci -selector 'value.team == dev' -bind-type policy -bind-name reads
-PASSWORD=password-that-nobody-reads-$RANDOM
+PASSWORD=password-that-nobody-reads-$RANDOM CLIENT_SECRET=client-secret-that-nobody-reads-$RANDOM
+cat > sso.json << JSON
+{"OIDCDiscoveryURL": "https://127.0.0.1:1", "OIDCClientID": "drover", "OIDCClientSecret": "$CLIENT_SECRET",
+ "AllowedRedirectURIs": ["http://localhost:4649/oidc/callback"], "BoundAudiences": ["drover"]}
+JSON
+expect 0 "" on one acl auth-method create -name sso -type OIDC -token-locality local -max-token-ttl 1h -config @sso.json
 expect 0 "" on one var put -out=none secret/one "password=$PASSWORD"
 NOW=$(date +%s)
 signed() { "$PROVIDER" sign "$ISSUER" "{\"iss\":\"ci\",\"sub\":\"$1\",\"iat\":$NOW,\"exp\":$((NOW + 3600)),\"team\":\"$1\"}"; }
@@ -104,8 +109,13 @@ while read -r token; do
   done
 done < "$WORK/logins"
 expect 0 "$PASSWORD" on one var get secret/one
+# Whatever the former root keys sealed is sealed anew.
+all_resealed() { on one operator root keyring list > keys && ! grep -q rekeying keys; }
+eventually 90 "a root key is not emptied" all_resealed
 for server in "${SERVERS[@]}"; do
-  ! grep -rqaF "$PASSWORD" "$WORK/$server-data" "$WORK/$server.log" || fail "the variable can be read in $(grep -rlaF "$PASSWORD" "$WORK/$server-data" "$WORK/$server.log")"
+  for secret in "$PASSWORD" "$CLIENT_SECRET"; do
+    ! grep -rqaF "$secret" "$WORK/$server-data" "$WORK/$server.log" || fail "$secret can be read in $(grep -rlaF "$secret" "$WORK/$server-data" "$WORK/$server.log")"
+  done
   ! grep -qaF "$NOMAD_TOKEN" "$WORK/$server.log" || fail "the log of $server has a token"
   [ -z "$(grep_bytes "$NOMAD_TOKEN" "$WORK/$server-data")" ] || fail "the token lies in $(grep_bytes "$NOMAD_TOKEN" "$WORK/$server-data")"
   [ -z "$(find "$WORK/$server-data/server" -type f -perm /077)" ] || fail "others may read $(find "$WORK/$server-data/server" -type f -perm /077 | head -n 3)"
