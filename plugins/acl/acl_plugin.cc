@@ -35,11 +35,11 @@ class AclPlugin final : public Plugin, public AccessControl {
   Status start(Host& host) override {
     host_ = &host;
     Settings settings;
-    std::chrono::nanoseconds trusted = std::chrono::seconds(30);
+    TrustedFor trusted;
     if (const ConfigBlock* acl = host.configuration("acl")) {
       settings.is_enabled = acl->boolean("enabled");
       settings.lifetimes = {acl->duration("token_min_expiration_ttl"), acl->duration("token_max_expiration_ttl")};
-      trusted = acl->duration("token_ttl");
+      trusted = {acl->duration("token_ttl"), acl->duration("policy_ttl"), acl->duration("role_ttl")};
     }
     secrets_.start(host.extension<Keyring>("keyring"));
     rpc_.start(host, settings);

@@ -1,5 +1,7 @@
 #include "client_resolver.h"
 
+#include <algorithm>
+
 #include "drover/api/acl.pb.h"
 #include "rules/compiled.h"
 
@@ -8,7 +10,6 @@ namespace {
 
 constexpr std::string_view kQuestion = "/drover.v1.Acl/WhoAmI";
 constexpr auto kAskTime = std::chrono::seconds(3);
-constexpr auto kGrace = std::chrono::hours(24);  // without servers
 
 }  // namespace
 
@@ -38,7 +39,22 @@ Result<Resolved> resolved_from(const v1::WhoAmIResponse& answer) {
   return resolved;
 }
 
-void ClientResolver::start(Host& host, std::chrono::nanoseconds trusted) {
+std::chrono::nanoseconds trusted_for(const Identity& caller, const TrustedFor& times) {
+  switch (caller.kind) {
+    case Identity::Kind::token:
+      return std::min({times.token, times.policy, times.role});
+    case Identity::Kind::anonymous:  // has a policy, and no token
+      return times.policy;
+    case Identity::Kind::workload:
+      return std::min(times.token, times.policy);
+    case Identity::Kind::management:
+    case Identity::Kind::client:
+      break;
+  }
+  return times.token;
+}
+
+void ClientResolver::start(Host& host, const TrustedFor& trusted) {
   const std::vector<std::string> methods = host.methods();
   own_methods_.insert(methods.begin(), methods.end());
   trusted_ = trusted;
@@ -57,7 +73,7 @@ void ClientResolver::resolve(const CallContext& context, std::function<void(Resu
   {
     MutexLock lock(mutex_);
     const Known* known = known_.find(key);
-    if (known && is_usable(*known, trusted_)) {
+    if (known && is_usable(*known, trusted_for(known->resolved.identity, trusted_))) {
       Identity identity = known->resolved.identity;
       lock.unlock();
       return done(std::move(identity));

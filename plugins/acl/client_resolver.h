@@ -1,6 +1,6 @@
 // Finds out on a client agent who calls, by asking a server with the caller's own proof. Answers are trusted for a
-// while; while no server answers, for a day at most and never beyond the token's end. What this agent only passes on is
-// judged by who answers it. [any]
+// while; while no server answers, for a day at most and never beyond the token's end. The newest callers are remembered.
+// What this agent only passes on is judged by who answers it. [any]
 #pragma once
 
 #include <chrono>
@@ -19,9 +19,22 @@ class WhoAmIResponse;
 
 namespace drover::acl {
 
+// How long a server's word is good, by what it is about: the options of that name. Zero: it is asked each time.
+struct TrustedFor {
+  std::chrono::nanoseconds token = std::chrono::seconds(30);
+  std::chrono::nanoseconds policy = std::chrono::seconds(30);
+  std::chrono::nanoseconds role = std::chrono::seconds(30);
+};
+
+// One answer holds all of a caller: it is good as long as the shortest-lived thing that it rests on. Pure.
+std::chrono::nanoseconds trusted_for(const Identity& caller, const TrustedFor& times);
+
 class ClientResolver {
  public:
-  void start(Host& host, std::chrono::nanoseconds trusted);
+  static constexpr size_t kMostCallers = 512;
+  static constexpr std::chrono::hours kGrace{24};  // without servers
+
+  void start(Host& host, const TrustedFor& trusted);
 
   // `done` runs at once when the answer is known, else on a thread of the router.
   void resolve(const CallContext& context, std::function<void(Result<Identity>)> done);
@@ -35,10 +48,10 @@ class ClientResolver {
   bool is_usable(const Known& known, std::chrono::nanoseconds age) const;
 
   Host* host_ = nullptr;
-  std::chrono::nanoseconds trusted_{};
+  TrustedFor trusted_;
   std::set<std::string, std::less<>> own_methods_;
   Mutex mutex_;
-  Recent<Known> known_ DROVER_GUARDED_BY(mutex_){512};
+  Recent<Known> known_ DROVER_GUARDED_BY(mutex_){kMostCallers};
 };
 
 // The caller as a server describes it. Errors: those of policies that cannot be read.
