@@ -120,7 +120,7 @@ TEST_F(RouterTest, AStreamEndsWhenItsCallerLosesTheRightToIt) {
   ASSERT_TRUE(listener.hears(2));
   access.is_revoked = true;
   access.is_away = false;
-  EXPECT_EQ(listener.outcome(), "permission_denied: Permission denied");
+  EXPECT_EQ(listener.outcome(), right_is_lost().to_string());
 }
 
 TEST_F(RouterTest, AuditorsHearOfStreams) {

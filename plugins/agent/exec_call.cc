@@ -59,6 +59,8 @@ std::optional<driver::ExecTaskStreamingRequest> ExecCall::receive(std::stop_toke
 }
 
 bool ExecCall::send(const driver::ExecTaskStreamingResponse& response) {
+  // How a command ended that was killed for that is no news: the call has an end of its own.
+  if (stop_.stop_requested()) return false;
   v1::ExecResponse out;
   if (response.has_stdout()) copy(response.stdout(), *out.mutable_stdout());
   if (response.has_stderr()) copy(response.stderr(), *out.mutable_stderr());

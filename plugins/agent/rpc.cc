@@ -1,5 +1,6 @@
 #include "rpc.h"
 
+#include "drover/held_right.h"
 #include "drover/json.h"
 #include "drover/uuid.h"
 #include "exec_call.h"
@@ -83,8 +84,9 @@ Status Rpc::exec(const v1::ExecRequest& request, Call& call, Replies<v1::ExecRes
   const TaskRunner* task = runner->task(request.task());
   if (!task) return not_found("unknown task name \"" + request.task() + "\"");
   DROVER_TRY(std::vector<std::string> command, parse_command(request.command()));
-  ExecCall caller(replies.raw(), client_->host.clock(), call.stop());
-  return task->exec(std::move(command), request.tty(), caller);
+  const HeldRight right(client_->host, call, runner->spec()->allocation->namespace_());
+  ExecCall caller(replies.raw(), client_->host.clock(), right.stop());
+  return right.end(task->exec(std::move(command), request.tty(), caller));
 }
 
 Result<v1::AllocationStatsResponse> Rpc::stats(const v1::AllocationStatsRequest& request, Call& call) {

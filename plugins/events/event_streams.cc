@@ -71,7 +71,11 @@ Status EventStreams::follow(const v1::EventStreamRequest& request, Call& call,
   lines.set_data(std::string(kAlive));
   while (replies.send(lines) && !call.stop().stop_requested()) {
     lines.Clear();
-    DROVER_TRY(*lines.mutable_data(), next_line(wanted, call, begun_at, place));
+    auto line = next_line(wanted, call, begun_at, place);
+    lines.set_data(line ? *std::move(line) : line.status().message());  // the status of the answer is out: in words
+    if (line) continue;
+    replies.send(lines);
+    return line.status();
   }
   return ok_status();
 }

@@ -17,8 +17,8 @@ StreamReceiver Outflow::receiver(std::shared_ptr<Outflow> flow, const Outgoing& 
     if (flow->wakes()) wake();
     return true;
   };
-  receiver.closed = [flow, wake](Status status) {
-    flow->close(std::move(status));
+  receiver.closed = [flow, call, wake](Status status) {
+    flow->close(call, std::move(status));
     if (flow->wakes()) wake();
   };
   return receiver;
@@ -33,8 +33,11 @@ bool Outflow::add(const Outgoing& call, const std::string& message, const std::s
   return true;
 }
 
-void Outflow::close(Status status) {
+// The status of the answer is out: what ended a stream of text or frames stands behind them. A download is broken off.
+void Outflow::close(const Outgoing& call, Status status) {
   const MutexLock lock(mutex_);
+  const bool is_download = call.binding->form.content() == Http::BYTES;
+  if (has_begun_ && !status.ok() && !is_download) piece_.bytes += status.message();
   piece_.closed = std::move(status);
 }
 

@@ -36,7 +36,7 @@ class Outflow {
 
  private:
   bool add(const Outgoing& call, const std::string& message, const std::stop_token& stop);
-  void close(Status status);
+  void close(const Outgoing& call, Status status);
   bool wakes();
 
   Mutex mutex_;

@@ -345,6 +345,21 @@ TEST_F(HttpServer, AStreamThatFailsAtOnceIsAnError) {
   EXPECT_EQ(answer.body, "no such file");
 }
 
+TEST_F(HttpServer, WhatEndsAStreamStandsBehindItsFrames) {
+  Client client(start());
+  client.send("GET /v1/test/follow HTTP/1.1\r\nHost: test\r\n\r\n");
+  StreamReceiver* stream = caller_.stream();
+  ASSERT_NE(stream, nullptr);
+  thing::Frame frame;
+  frame.set_data("one");
+  EXPECT_TRUE(stream->message(frame.SerializeAsString()));
+  client.receive_head();
+  EXPECT_EQ(client.receive_chunk(), R"({"Data":"b25l"})");
+  caller_.end_stream(permission_denied("the right is lost"));
+  EXPECT_EQ(client.receive_chunk(), "the right is lost");
+  EXPECT_EQ(client.receive_chunk(), "");
+}
+
 TEST_F(HttpServer, AClientThatGoesAwayCancelsItsStream) {
   Client client(start());
   client.send("GET /v1/test/follow HTTP/1.1\r\nHost: test\r\n\r\n");

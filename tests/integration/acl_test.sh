@@ -99,6 +99,47 @@ expect 1 "Permission denied" with "$EYES" "$DROVER" alloc stop -detach "$ALLOC"
 expect 1 "Permission denied" with "$CI" on_client operator api /v1/agent/self
 expect 0 "client" with "$ROOT" on_client operator api /v1/agent/self
 
+# Streams end with the right to them, though the token stays and the same right in another namespace. One that a role
+# gave is lost as one that a policy gave.
+watchers_may() { # NAMESPACE…
+  for place in "$@"; do
+    printf 'namespace "%s" {\n  policy = "write"\n  capabilities = ["alloc-node-exec"]\n}\n' "$place"
+  done > watch.hcl
+  expect 0 "Successfully wrote" with "$ROOT" "$DROVER" acl policy apply watch watch.hcl
+}
+watchers_may default elsewhere
+with "$ROOT" "$DROVER" acl role create -name watchers -policy watch > role || fail "no role"
+with "$ROOT" "$DROVER" acl token create -name watcher -role-name watchers > watcher || fail "no token of a role"
+WATCHER=$(field "Secret ID" < watcher)
+watch_all() { # each prints how it ended
+  FOLLOWERS=()
+  follow() { local name=$1; shift; { with "$WATCHER" "$@" < /dev/null; printf "\nended with %s\n" $?; } > "$name.out" 2>&1 & FOLLOWERS+=($!); }
+  follow logs on_client alloc logs -f "$ALLOC"
+  follow file "$DROVER" alloc fs -f "$ALLOC" alloc/logs/t.stdout.0
+  follow exec "$DROVER" alloc exec "$ALLOC" /bin/sh -c 'echo hello from a command; exec sleep 1000'
+  follow events curl -sN -H "X-Nomad-Token: $WATCHER" "$NOMAD_ADDR/v1/event/stream?topic=Job"
+  for name in logs file exec; do eventually 20 "no $name" grep -q "hello from" "$name.out"; done
+  eventually 20 "no events" grep -q JobRegistered events.out
+}
+all_ended() { [ "$(cat logs.out file.out exec.out events.out | grep -c '^ended with')" = 4 ]; }
+streams_end() {
+  eventually 20 "streams go on without a right" all_ended
+  for name in logs file exec; do grep -q "the right to this stream is lost" "$name.out" || fail "$name says: $(cat "$name.out")"; done
+  grep -q "subscription closed by server" events.out || fail "the events end so: $(tail -n 3 events.out)"
+  CHECKS=$((CHECKS + 5))
+  wait "${FOLLOWERS[@]}"
+}
+watch_all
+watchers_may elsewhere
+streams_end
+watchers_may default elsewhere
+watch_all
+echo 'namespace "elsewhere" { policy = "write" }' > other.hcl
+expect 0 "Successfully wrote" with "$ROOT" "$DROVER" acl policy apply other other.hcl
+ROLE=$(awk '/^ID/ { print $NF; exit }' role)
+expect 0 "" with "$ROOT" "$DROVER" acl role update -no-merge -name watchers -policy other "$ROLE"
+streams_end
+
 # Rights end at once where the state is, and within token_ttl on the node.
 ACCESSOR=$(field "Accessor ID" < ci)
 expect 0 "successfully deleted" with "$ROOT" "$DROVER" acl token delete "$ACCESSOR"

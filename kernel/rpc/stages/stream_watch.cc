@@ -9,7 +9,7 @@ StreamReceiver StreamWatch::begin(CallContext& context, StreamReceiver receiver)
   look_later();
   return {.message = std::move(receiver.message),
           .closed = [self = shared_from_this(), closed = std::move(receiver.closed)](Status status) {
-            closed(self->is_denied_ ? access_denied() : std::move(status));
+            closed(self->is_denied_ ? right_is_lost() : std::move(status));
           }};
 }
 

@@ -1,6 +1,7 @@
 #include "files/file_rpc.h"
 
 #include "drover/api/client.pb.h"
+#include "drover/held_right.h"
 #include "drover/uuid.h"
 #include "drover/v1/allocation.pb.h"
 #include "files/file_forms.h"
@@ -42,8 +43,10 @@ Result<std::shared_ptr<AllocRunner>> FileRpc::find(const std::string& id, const 
 
 Result<AllocTree> FileRpc::tree_of(const std::string& id, const Call& call) const {
   DROVER_TRY(const auto runner, find(id, call));
-  return AllocTree::open(runner->folders().root);
+  return tree_of(*runner);
 }
+
+Result<AllocTree> FileRpc::tree_of(const AllocRunner& runner) { return AllocTree::open(runner.folders().root); }
 
 Result<v1::ListFilesResponse> FileRpc::list(const v1::ListFilesRequest& request, Call& call) {
   DROVER_TRY(const AllocTree tree, tree_of(request.alloc_id(), call));
@@ -77,7 +80,8 @@ Status FileRpc::read_at(const v1::ReadFileRequest& request, Call& call, Replies<
 Status FileRpc::copy(const std::string& id, const std::string& path, uint64_t offset, uint64_t limit, Call& call,
                      Replies<v1::FileBytes>& replies) const {
   DROVER_RETURN_IF_ERROR(check_path(path));
-  DROVER_TRY(const AllocTree tree, tree_of(id, call));
+  DROVER_TRY(const auto runner, find(id, call));
+  DROVER_TRY(const AllocTree tree, tree_of(*runner));
   DROVER_TRY(const AllocTree::Place place, tree.find(path));
   DROVER_RETURN_IF_ERROR(tree.open_file(place).status());  // before the first answer: a refusal has a status of its own
   v1::AllocFileInfo info;
@@ -85,24 +89,27 @@ Status FileRpc::copy(const std::string& id, const std::string& path, uint64_t of
   v1::FileBytes first;
   first.set_content_type(harmless_type(info.content_type()));
   if (!replies.send(first)) return ok_status();
-  return copy_file(tree, place, offset, limit, call.stop(), [&](std::string_view bytes) {
+  const HeldRight right(client_->host, call, runner->spec()->allocation->namespace_());
+  return right.end(copy_file(tree, place, offset, limit, right.stop(), [&](std::string_view bytes) {
     v1::FileBytes piece;
     piece.set_data(bytes.data(), bytes.size());
     return replies.send(piece);
-  });
+  }));
 }
 
 Status FileRpc::stream(const v1::StreamFileRequest& request, Call& call, Replies<v1::FileFrame>& replies) {
   DROVER_RETURN_IF_ERROR(check_path(request.path()));
   DROVER_RETURN_IF_ERROR(check_place(request.offset(), request.origin()));
-  DROVER_TRY(const AllocTree tree, tree_of(request.alloc_id(), call));
+  DROVER_TRY(const auto runner, find(request.alloc_id(), call));
+  DROVER_TRY(const AllocTree tree, tree_of(*runner));
   const FileReadOptions options{.path = request.path(),
                                 .from_end = request.origin() == "end",
                                 .offset = static_cast<uint64_t>(request.offset()),
                                 .limit = limit_of(request.limit()),
                                 .follow = !request.has_follow() || request.follow()};
-  return read_file(options, tree, watch_, client_->host.clock(), call.stop(),
-                   [&](const v1::FileFrame& frame) { return replies.send(frame); });
+  const HeldRight right(client_->host, call, runner->spec()->allocation->namespace_());
+  return right.end(read_file(options, tree, watch_, client_->host.clock(), right.stop(),
+                             [&](const v1::FileFrame& frame) { return replies.send(frame); }));
 }
 
 Status FileRpc::logs(const v1::LogsRequest& request, Call& call, Replies<v1::FileFrame>& replies) {
@@ -115,7 +122,7 @@ Status FileRpc::logs(const v1::LogsRequest& request, Call& call, Replies<v1::Fil
   if (!task) return not_found("unknown task name " + in_quotes(request.task()));
   if (!task->has_started()) return not_found("task \"" + request.task() + "\" not started yet. No logs available");
   const std::string base = request.task() + "." + request.type();
-  DROVER_TRY(const AllocTree tree, AllocTree::open(runner->folders().root));
+  DROVER_TRY(const AllocTree tree, tree_of(*runner));
   DROVER_TRY(const AllocTree::Place folder, tree.find("alloc/logs"));
   const LogReadOptions options{.folder = AllocTree::handle(folder),
                                .base = base,
@@ -123,8 +130,9 @@ Status FileRpc::logs(const v1::LogsRequest& request, Call& call, Replies<v1::Fil
                                .offset = static_cast<uint64_t>(request.offset()),
                                .follow = request.follow()};
   const auto growth = client_->logs.growth(runner->folders().logs + "/" + base);
-  const Status status = read_logs(options, *growth, client_->host.clock(), call.stop(),
-                                  [&](const v1::FileFrame& frame) { return replies.send(frame); });
+  const HeldRight right(client_->host, call, runner->spec()->allocation->namespace_());
+  const Status status = right.end(read_logs(options, *growth, client_->host.clock(), right.stop(),
+                                            [&](const v1::FileFrame& frame) { return replies.send(frame); }));
   if (status.code() != Code::not_found) return status;
   return not_found("log entry for task \"" + request.task() + "\" and log type \"" + request.type() + "\" not found");
 }

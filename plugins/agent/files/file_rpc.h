@@ -42,6 +42,7 @@ class FileRpc {
  private:
   Result<std::shared_ptr<AllocRunner>> find(const std::string& id, const Call& call) const;
   Result<AllocTree> tree_of(const std::string& id, const Call& call) const;
+  static Result<AllocTree> tree_of(const AllocRunner& runner);
   Status copy(const std::string& id, const std::string& path, uint64_t offset, uint64_t limit, Call& call,
               Replies<v1::FileBytes>& replies) const;
 

@@ -67,6 +67,7 @@ TEST(Frames, StandBehindEachOther) {
        "a@1()@0()@0(file deleted)"},
       {"with lines between", "{}\n\n{}", "@0()@0()"},
       {"braces in a name", R"({"File":"}{\"}\\","Offset":2}{})", "@2()@0()"},
+      {"what ended it", R"({"Offset":1}Permission denied: {no} more)", "@1()Permission denied: {no} more"},
       {"no more wanted", R"({"Offset":99}{"Offset":1})", "@99()"},
       {"not whole", R"({"Offset":3)", ""},
       {"a newer field", R"({"Offset":3,"Later":{"a":"}"}})", "@3()"},

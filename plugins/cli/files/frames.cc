@@ -6,13 +6,18 @@
 namespace drover::cli {
 namespace {
 
+constexpr size_t kMostWords = 4096;
 constexpr size_t kLargestFrame = 1 << 20;  // a frame has 64 KiB of data
 
 }  // namespace
 
 bool FrameReader::take(std::string_view bytes) {
   for (const char c : bytes) {
-    if (depth_ == 0 && c != '{') continue;  // between two of them
+    if (depth_ == 0 && (c != '{' || !last_words_.empty())) {  // behind one of them
+      const bool is_word = c != '\n' || !last_words_.empty();
+      if (is_word && last_words_.size() < kMostWords) last_words_ += c;
+      continue;
+    }
     object_ += c;
     if (object_.size() > kLargestFrame) {
       status_ = data_loss("the agent sent a frame that does not end");

@@ -21,4 +21,7 @@ class AccessControl {
   virtual void authenticate(const CallContext& context, std::function<void(Result<Identity>)> done) = 0;
 };
 
+// The end of a stream whose caller has lost the right to it. permission_denied, with a text for people.
+Status right_is_lost();
+
 }  // namespace drover
