@@ -49,6 +49,7 @@ ReadConfig read_config(std::string_view json) {
   config.ca = auth::authorities(reader, "DiscoveryCaPem", reader.texts("DiscoveryCaPem"));
   config.client_id = reader.text("OIDCClientID", Need::must);
   config.client_secret = reader.text("OIDCClientSecret");
+  config.assertion = read_assertion(reader, config.client_secret);
   config.scopes = scopes_of(reader.texts("OIDCScopes"));
   config.redirects = reader.texts("AllowedRedirectURIs", Need::must);
   config.bound_audiences = reader.texts("BoundAudiences");
@@ -67,7 +68,6 @@ ReadConfig read_config(std::string_view json) {
   for (const char* name : {"JWTValidationPubKeys", "JWKSURL", "JWKSCACert", "BoundIssuer", "ExpirationLeeway",
                            "NotBeforeLeeway", "ClockSkewLeeway"})
     reader.refuse(name, kOfJwt);
-  reader.refuse("OIDCClientAssertion", "is not supported: use OIDCClientSecret");
   reader.refuse("VerboseLogging", "is not supported: claims are not written to logs");
   read.errors = reader.finish();
   return read;

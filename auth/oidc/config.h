@@ -1,10 +1,12 @@
 // The Config of an auth method of type OIDC. Pure.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "assertion.h"
 #include "drover/claims.h"
 #include "drover/jose.h"
 
@@ -18,6 +20,7 @@ struct Config {
   std::string issuer, ca;
   std::string client_id;
   std::string client_secret;        // secret; empty: a public client
+  std::optional<Assertion> assertion;  // in place of the secret, when the code is exchanged
   std::vector<std::string> scopes;  // "openid" first
   std::vector<std::string> redirects;
   std::vector<std::string> bound_audiences;

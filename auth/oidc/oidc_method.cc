@@ -13,6 +13,7 @@ namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
 constexpr size_t kVerifierBytes = 32;
+constexpr size_t kTokenIdBytes = 16;
 // A login keeps this and the verifier of PKCE; without PKCE it stands alone.
 constexpr std::string_view kKept = "oidc-1:";
 
@@ -75,13 +76,24 @@ std::string known_error(const jose::Claims& answer) {
   return {};
 }
 
-provider::Question token_question(const v1::CompleteAuthLoginRequest& request, const Config& config,
-                                  const provider::Description& described, const std::string& verifier) {
+// `now`: seconds since 1970. Errors: as client_assertion.
+Result<provider::Question> token_question(const v1::CompleteAuthLoginRequest& request, const Config& config,
+                                          const provider::Description& described, const std::string& verifier,
+                                          int64_t now) {
   using http_client::encoded;
   provider::Question question{.url = described.token_endpoint, .ca = config.ca};
   question.form = "grant_type=authorization_code&code=" + encoded(request.code()) +
                   "&redirect_uri=" + encoded(request.redirect_uri());
   if (!verifier.empty()) question.form += "&code_verifier=" + verifier;
+  if (config.assertion) {
+    const Client client{.id = config.client_id, .secret = config.client_secret, .issuer = config.issuer};
+    DROVER_TRY(const std::string said,
+               client_assertion(*config.assertion, client, base64url(random_secret(kTokenIdBytes)), now));
+    question.form += "&client_id=" + encoded(config.client_id) +
+                     "&client_assertion_type=" + encoded("urn:ietf:params:oauth:client-assertion-type:jwt-bearer") +
+                     "&client_assertion=" + said;
+    return question;
+  }
   if (!config.client_secret.empty() && described.takes_basic) {
     question.user = encoded(config.client_id);  // RFC 6749 §2.3.1
     question.password = encoded(config.client_secret);
@@ -132,7 +144,9 @@ Result<v1::AuthIdentity> OidcMethod::complete_login(const v1::CompleteAuthLoginR
 Result<OidcMethod::Tokens> OidcMethod::exchange(const v1::CompleteAuthLoginRequest& request, const Config& config,
                                                 const provider::Description& described, const std::string& verifier,
                                                 std::stop_token stop) {
-  const auto answer = provider::ask(token_question(request, config, described, verifier), stop);
+  const auto question = token_question(request, config, described, verifier, clock_.wall_ns() / kSecond);
+  if (!question) return no_exchange("OIDCClientAssertion " + question.status().message());
+  const auto answer = provider::ask(*question, stop);
   if (!answer) return no_exchange(answer.status().message());
   const auto said = jose::Claims::parse(answer->body);
   const std::string error = said ? known_error(*said) : "";

@@ -281,8 +281,9 @@ TEST(OidcConfig, NamesEveryError) {
                  {"DiscoveryCaPem", {"x"}},
                  {"Typo", 1}}),
       "OIDCDiscoveryURL: must begin with https:// (http:// on this machine only); DiscoveryCaPem: must be a "
-      "certificate in PEM; AllowedRedirectURIs[0]: must begin with https:// or http://; BoundIssuer: is an option "
-      "of the type JWT; OIDCClientAssertion: is not supported: use OIDCClientSecret; Typo: there is no such option");
+      "certificate in PEM; OIDCClientAssertion.KeySource: nomad is not supported: the cluster's root keys sign "
+      "identities only; use private_key; AllowedRedirectURIs[0]: must begin with https:// or http://; BoundIssuer: is "
+      "an option of the type JWT; Typo: there is no such option");
 }
 
 }  // namespace

@@ -135,6 +135,17 @@ std::string ConfigReader::url(const std::string& name, Need need) {
   return url;
 }
 
+std::optional<std::string> ConfigReader::object(const std::string& name) {
+  const Json* const found = parts_->find(name);
+  if (!found || is_absent(*found)) return std::nullopt;
+  if (!found->is_object()) return error(name, "must be an object"), std::nullopt;
+  return found->dump();
+}
+
+void ConfigReader::add(const std::string& name, std::vector<v1::AuthConfigError> errors) {
+  for (v1::AuthConfigError& each : errors) error(name + "." + each.path(), std::move(*each.mutable_problem()));
+}
+
 void ConfigReader::refuse(const std::string& name, const std::string& why) {
   const Json* const found = parts_->find(name);
   if (found && !is_absent(*found)) error(name, why);

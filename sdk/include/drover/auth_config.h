@@ -46,6 +46,9 @@ class ConfigReader {
   std::optional<std::chrono::nanoseconds> duration(const std::string& name);
   // An https URL, or one by http on this machine; empty when it is absent.
   std::string url(const std::string& name, Need need = Need::may);
+  // An object of options, as JSON for a reader of its own, whose errors are added here. Nothing: it is absent.
+  std::optional<std::string> object(const std::string& name);
+  void add(const std::string& name, std::vector<v1::AuthConfigError> errors);
   // It is there, and cannot be used for that reason.
   void refuse(const std::string& name, const std::string& why);
   void error(std::string path, std::string problem);

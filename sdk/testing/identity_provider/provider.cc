@@ -3,6 +3,7 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 
 #include "drover/base64.h"
 #include "drover/base64url.h"
@@ -48,6 +49,7 @@ struct IdentityProvider::State {
   mutable std::mutex mutex;
   Json switches = Json::object();      // guarded by mutex, as what follows
   std::map<std::string, Begun> begun;  // by code
+  std::set<std::string> used;          // identifiers of clients' tokens
   std::map<std::string, int> asked;
   std::unique_ptr<WebServer> server;
 
@@ -113,9 +115,35 @@ struct IdentityProvider::State {
     return text.ok() && *text == encoded(kClientId) + ":" + encoded(kClientSecret);
   }
 
+  // A token about the client itself, for this provider, good now and used once.
+  bool is_asserted(std::map<std::string, std::string>& form) {
+    const std::string& shown = form["client_assertion"];
+    if (form["client_assertion_type"] != "urn:ietf:params:oauth:client-assertion-type:jwt-bearer") return false;
+    if (form.contains("client_secret") || form["client_id"] != kClientId) return false;
+    const size_t last = shown.rfind('.'), first = shown.find('.');
+    if (last == std::string::npos || first == last) return false;
+    const std::string text = shown.substr(0, last), signature = shown.substr(last + 1);
+    if (const std::string key = switches.value("client_key", ""); !key.empty()) {
+      const auto known = jose::Key::from_pem(key);
+      const auto read = jose::parse_token(shown);
+      if (!known || !read || !known->verifies(read->algorithm, text, read->signature)) return false;
+    } else if (base64url(shared_signature(switches.value("shared_key", ""), text)) != signature) {
+      return false;
+    }
+    const auto claims_text = base64url_decode(text.substr(first + 1));
+    const Json claims = Json::parse(claims_text ? *claims_text : "", nullptr, false);
+    if (!claims.is_object()) return false;
+    const auto says = [&](const char* name) { return claims.value(name, ""); };
+    if (says("iss") != kClientId || says("sub") != kClientId || says("aud") != issuer()) return false;
+    const int64_t now = SystemClock().wall_ns() / 1'000'000'000;
+    const int64_t end = claims.value("exp", int64_t{0});
+    return claims.value("nbf", now + 1) <= now && end > now && end <= now + 600 && used.insert(says("jti")).second;
+  }
+
   Told token(const Asked& request) {
     auto form = read_form(request.body);
-    if (!is_client(request, form)) return error(401, "invalid_client");
+    const bool must_assert = switches.contains("client_key") || switches.contains("shared_key");
+    if (must_assert ? !is_asserted(form) : !is_client(request, form)) return error(401, "invalid_client");
     const auto node = begun.extract(form["code"]);
     if (node.empty() || form["redirect_uri"] != node.mapped().redirect) return error(400, "invalid_grant");
     const std::string& challenge = node.mapped().challenge;

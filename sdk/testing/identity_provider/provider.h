@@ -10,6 +10,8 @@
 //   trouble     path → "500", "silence", "long" (10 MiB), "redirects" (for ever), "elsewhere" (to another place)
 //   denies      the person says no: error=access_denied
 //   posts       takes the client's secret in the form only
+//   client_key  the client's public key in PEM: it proves itself by a token (RFC 7523), and by nothing else
+//   shared_key  the same by HS256 with this secret
 #pragma once
 
 #include <memory>

@@ -86,6 +86,13 @@ std::string usual_algorithm(Kind kind) {
 
 }  // namespace
 
+std::string shared_signature(std::string_view secret, std::string_view text) {
+  unsigned char sum[EVP_MAX_MD_SIZE];
+  unsigned size = 0;
+  HMAC(EVP_sha256(), secret.data(), static_cast<int>(secret.size()), raw(text), text.size(), sum, &size);
+  return {reinterpret_cast<char*>(sum), size};
+}
+
 struct SigningKey::Key {
   std::unique_ptr<EVP_PKEY, Freed<EVP_PKEY_free>> evp;
 };
@@ -124,13 +131,7 @@ std::string SigningKey::jwk() const {
 
 std::string SigningKey::signature(std::string_view text, std::string_view algorithm) const {
   if (algorithm == "none") return "";
-  if (algorithm == "HS256") {
-    unsigned char sum[EVP_MAX_MD_SIZE];
-    unsigned size = 0;
-    const std::string secret = pem();
-    HMAC(EVP_sha256(), secret.data(), static_cast<int>(secret.size()), raw(text), text.size(), sum, &size);
-    return {reinterpret_cast<char*>(sum), size};
-  }
+  if (algorithm == "HS256") return shared_signature(pem(), text);
   const std::unique_ptr<EVP_MD_CTX, Freed<EVP_MD_CTX_free>> context(EVP_MD_CTX_new());
   EVP_PKEY_CTX* details = nullptr;
   DROVER_CHECK(EVP_DigestSignInit(context.get(), &details, digest_of(algorithm), nullptr, key_->evp.get()) == 1);

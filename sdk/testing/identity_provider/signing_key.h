@@ -31,4 +31,7 @@ class SigningKey {
   std::unique_ptr<Key> key_;
 };
 
+// HMAC with SHA-256.
+std::string shared_signature(std::string_view secret, std::string_view text);
+
 }  // namespace drover::testing
