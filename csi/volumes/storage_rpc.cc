@@ -67,8 +67,9 @@ Status add_given(Keyring& keys, const v1::CsiVolume& row, const Texts& given, Te
 struct VolumeRpc::Draft {
   v1::CsiVolume row;
   bool is_new = false;
-  uint64_t decided_on = 0;  // the row's modify index before; 0: there was none
-  Texts secrets;            // open
+  uint64_t decided_on = 0;   // the row's modify index before; 0: there was none
+  int64_t asked_before = 0;  // the least capacity
+  Texts secrets;             // open
 };
 
 Result<VolumeRpc::Draft> VolumeRpc::draft(const v1::Volume& given, bool creates, Call& call) const {
@@ -87,9 +88,14 @@ Result<VolumeRpc::Draft> VolumeRpc::draft(const v1::Volume& given, bool creates,
   draft.is_new = !before;
   if (before) {
     draft.decided_on = before->modify_index();
+    draft.asked_before = before->requested_capacity_min();
     DROVER_TRY(draft.row, changed_volume(*before, said));
   } else {
-    draft.row = new_volume(said);
+    if (asks_for_topologies(said) && !plugin.state.has_topologies)
+      return failed_precondition("plugin \"" + said.plugin_id() +
+                                 "\" does not support topologies (VOLUME_ACCESSIBILITY_CONSTRAINTS): leave "
+                                 "topology_request out");
+    draft.row = new_volume(said, creates ? Purpose::creating : Purpose::registering);
   }
   draft.row.set_controller_required(plugin.state.controller_required);
   draft.row.set_modify_time(host_->clock().wall_ns());
@@ -142,7 +148,7 @@ Status VolumeRpc::create_at_storage(Draft& draft, const v1::Volume& said, Call& 
     const auto source = find(*host_->snapshot(), row.namespace_(), said.clone_id());
     request.set_clone_id(source ? csi_remote_id(*source) : said.clone_id());
   }
-  *request.mutable_topologies() = row.requested_topologies();
+  if (asks_for_topologies(said)) *request.mutable_topologies() = row.requested_topologies();
   DROVER_TRY(const v1::CsiCreateResponse made,
              controllers().call<v1::CsiCreateResponse>("Create", std::move(request), call.stop()));
   row.set_external_id(made.external_volume_id());
@@ -156,7 +162,7 @@ Status VolumeRpc::create_at_storage(Draft& draft, const v1::Volume& said, Call& 
 // repeated, so the new size is written when all of them are done.
 Status VolumeRpc::expand(Draft& draft, Call& call) const {
   v1::CsiVolume& row = draft.row;
-  if (draft.is_new || !wants_more(row)) return ok_status();
+  if (draft.is_new || !wants_more(row, draft.asked_before)) return ok_status();
   DROVER_RETURN_IF_ERROR(require_ability(*host_->snapshot(), tables_, row.plugin_id(),
                                          &v1::CsiControllerInfo::supports_expand, "expanding volumes"));
   v1::CsiExpandRequest request;

@@ -82,7 +82,11 @@ Status check_volume(const v1::Volume& said, Purpose purpose) {
   return findings.status();
 }
 
-v1::CsiVolume new_volume(const v1::Volume& said) {
+bool asks_for_topologies(const v1::Volume& said) {
+  return !said.requested_topologies().required().empty() || !said.requested_topologies().preferred().empty();
+}
+
+v1::CsiVolume new_volume(const v1::Volume& said, Purpose purpose) {
   v1::CsiVolume row;
   row.set_id(said.id());
   row.set_namespace_(said.namespace_());
@@ -90,7 +94,8 @@ v1::CsiVolume new_volume(const v1::Volume& said) {
   row.set_external_id(said.external_id());
   row.set_plugin_id(said.plugin_id());
   if (said.has_requested_topologies()) *row.mutable_requested_topologies() = said.requested_topologies();
-  *row.mutable_topologies() = said.topologies();
+  if (purpose == Purpose::registering)
+    *row.mutable_topologies() = said.topologies().empty() ? said.requested_topologies().required() : said.topologies();
   *row.mutable_parameters() = said.parameters();
   row.set_clone_id(said.clone_id());
   row.set_snapshot_id(said.snapshot_id());
@@ -112,8 +117,7 @@ Result<v1::CsiVolume> changed_volume(const v1::CsiVolume& row, const v1::Volume&
   findings.require(said.parameters().empty() || is_same_map(said.parameters(), row.parameters()),
                    "parameters cannot be updated");
   const v1::CsiTopologyRequest& topologies = said.requested_topologies();
-  const bool asks = !topologies.required().empty() || !topologies.preferred().empty();
-  findings.require(!asks || (are_same_topologies(topologies.required(), row.requested_topologies().required()) &&
+  findings.require(!asks_for_topologies(said) || (are_same_topologies(topologies.required(), row.requested_topologies().required()) &&
                              are_same_topologies(topologies.preferred(), row.requested_topologies().preferred())),
                    "topology request cannot be updated");
   findings.require(
@@ -134,8 +138,8 @@ Result<v1::CsiVolume> changed_volume(const v1::CsiVolume& row, const v1::Volume&
   return changed;
 }
 
-bool wants_more(const v1::CsiVolume& row) {
-  return row.capacity() > 0 && row.requested_capacity_min() > row.capacity();
+bool wants_more(const v1::CsiVolume& row, int64_t asked_before) {
+  return row.requested_capacity_min() > (row.capacity() > 0 ? row.capacity() : asked_before);
 }
 
 }  // namespace drover::volumes

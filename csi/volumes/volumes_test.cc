@@ -26,6 +26,7 @@
 #include "sdk/testing/waiting.h"
 #include "secrets.h"
 #include "volume_rpc.h"
+#include "volume_rules.h"
 #include "volumes.pb.h"
 
 namespace drover::volumes {
@@ -296,6 +297,46 @@ TEST_F(VolumesTest, TheRightIsAskedForWhereTheVolumeIs) {
   EXPECT_EQ(registered(described("more")).code(), Code::permission_denied) << "it takes plugin:read, too";
 }
 
+TEST_F(VolumesTest, PlacesAreAskedOfAStorageThatKnowsThemAndBindAVolumeThatIsThere) {
+  v1::Volume placed = described("data");
+  (*placed.mutable_requested_topologies()->add_required()->mutable_segments())["zone"] = "a";
+  (*placed.mutable_requested_topologies()->add_preferred()->mutable_segments())["zone"] = "b";
+  EXPECT_EQ(registered(placed).message(),
+            "plugin \"disk\" does not support topologies (VOLUME_ACCESSIBILITY_CONSTRAINTS): leave topology_request out");
+  auto node = *nodes_.get(*host_.snapshot(), id_of("n1"));
+  (*node.mutable_csi_node_plugins())["disk"].set_requires_topologies(true);
+  host_.commit([&](WriteTransaction& rows) { EXPECT_TRUE(nodes_.put(rows, node).ok()); });
+
+  ASSERT_TRUE(registered(placed).ok());
+  const auto row = tables_.volumes.get(*host_.snapshot(), csi_volume_key("default", "data"));
+  ASSERT_EQ(row->topologies_size(), 1) << "what is only preferred binds nobody";
+  EXPECT_EQ(row->topologies(0).segments().at("zone"), "a");
+
+  v1::CsiCreateResponse made;
+  made.set_external_volume_id("remote-made");
+  (*made.add_topologies()->mutable_segments())["zone"] = "b";
+  answer_ = [&](const std::string& method) -> Result<std::string> {
+    return method == "Create" ? serialize(made) : std::string();
+  };
+  requests_.clear();
+  placed.set_id("made");
+  ASSERT_TRUE(created(placed).ok());
+  v1::CsiCreateRequest wanted;
+  ASSERT_TRUE(wanted.ParseFromString(requests_[0]));
+  EXPECT_EQ(wanted.topologies().required(0).segments().at("zone"), "a");
+  EXPECT_EQ(wanted.topologies().preferred(0).segments().at("zone"), "b");
+  const auto new_row = tables_.volumes.get(*host_.snapshot(), csi_volume_key("default", "made"));
+  ASSERT_EQ(new_row->topologies_size(), 1);
+  EXPECT_EQ(new_row->topologies(0).segments().at("zone"), "b") << "where the storage has made it";
+
+  requests_.clear();
+  placed.set_id("anywhere");
+  placed.clear_requested_topologies();
+  ASSERT_TRUE(created(placed).ok());
+  ASSERT_TRUE(wanted.ParseFromString(requests_[0]));
+  EXPECT_FALSE(wanted.has_topologies()) << "a plugin that knows none must not be given any";
+}
+
 TEST_F(VolumesTest, SomeThingsOfAVolumeChangeAndOthersNever) {
   ASSERT_TRUE(registered(described("data")).ok());
   v1::Volume other = described("data");
@@ -316,6 +357,13 @@ TEST_F(VolumesTest, SomeThingsOfAVolumeChangeAndOthersNever) {
   EXPECT_EQ(secrets.at("password"), "tell nobody") << "those that are not described again stay";
 }
 
+TEST(WantsMore, ThanThereIsOrWasAskedForWhereNobodyKnows) {
+  v1::CsiVolume row;
+  row.set_requested_capacity_min(20);
+  EXPECT_TRUE(wants_more(row, 10) && !wants_more(row, 20));
+  row.set_capacity(20);
+  EXPECT_FALSE(wants_more(row, 10));
+}
 TEST_F(VolumesTest, AStorageCreatesExpandsAndDeletes) {
   answer_ = [](const std::string& method) -> Result<std::string> {
     v1::CsiCreateResponse made;

@@ -8,6 +8,7 @@
 #include "drover/api/volumes.pb.h"
 #include "object_output.h"
 #include "output.h"
+#include "volumes/volume_text.h"
 
 namespace drover::cli {
 namespace {
@@ -38,7 +39,10 @@ void add_capabilities(const google::protobuf::Message& info, std::set<std::strin
 std::string capabilities_text(const v1::CsiPlugin& plugin) {
   std::set<std::string> controller, node;
   for (const auto& [id, info] : plugin.controllers()) add_capabilities(info.controller_info(), controller);
-  for (const auto& [id, info] : plugin.nodes()) add_capabilities(info.node_info(), node);
+  for (const auto& [id, info] : plugin.nodes()) {
+    add_capabilities(info.node_info(), node);
+    if (info.requires_topologies()) node.insert("volume accessibility constraints");
+  }
   std::string text;
   for (const auto& [title, all] :
        {std::pair("Controller Capabilities", &controller), std::pair("Node Capabilities", &node)}) {
@@ -58,6 +62,15 @@ std::string instances_text(const v1::CsiPlugin& plugin) {
   add(plugin.controllers(), "controller");
   add(plugin.nodes(), "node");
   return rows.size() > 1 ? "\nInstances\n" + format_list(rows) : "";
+}
+
+std::string places_text(const v1::CsiPlugin& plugin) {
+  std::vector<std::vector<std::string>> rows = {{"Node ID", "Accessible Topology"}};
+  for (const auto& [node, info] : sorted(plugin.nodes())) {
+    const v1::CsiTopology& place = info.node_info().accessible_topology();
+    if (!place.segments().empty()) rows.push_back({node, topology_text(place)});
+  }
+  return rows.size() > 1 ? "\nAccessible Topologies\n" + format_list(rows) : "";
 }
 
 }  // namespace
@@ -82,7 +95,7 @@ std::string storage_plugin_text(const v1::CsiPlugin& plugin, bool is_short, bool
                                    {"Nodes Healthy", std::to_string(plugin.nodes_healthy())},
                                    {"Nodes Expected", std::to_string(plugin.nodes_expected())}});
   if (is_short) return text;
-  if (verbose) text += capabilities_text(plugin) + instances_text(plugin);
+  if (verbose) text += capabilities_text(plugin) + places_text(plugin) + instances_text(plugin);
   std::vector<std::vector<std::string>> rows = {kAllocColumns};
   for (const v1::AllocationListStub& alloc : plugin.allocations()) rows.push_back(alloc_row(alloc, verbose));
   return text + "\nAllocations\n" + (rows.size() > 1 ? format_list(rows) : "No allocations placed\n");

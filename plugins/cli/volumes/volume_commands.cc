@@ -148,6 +148,7 @@ int list_external(Run& run) {
   if (!plugins) return run.fail("Error querying CSI plugins", plugins.status());
   int code = 0;
   for (const v1::CsiPluginStub& plugin : plugins->message.plugins()) {
+    if (!plugin.controller_required() || plugin.controllers_healthy() == 0) continue;  // only controllers can tell
     v1::ListExternalVolumesRequest request;
     request.set_plugin_id(plugin.id());
     std::vector<std::vector<std::string>> rows = {kExternalColumns};

@@ -148,7 +148,8 @@ TEST_F(VolumeCommands, VolumesAreListed) {
 
 TEST_F(VolumeCommands, TheStoragesOwnVolumesAreListedPageAfterPage) {
   agent_.says("GET /v1/volumes?type=csi", "[]");
-  agent_.says("GET /v1/plugins?type=csi", R"([{"ID":"p"}])");
+  agent_.says("GET /v1/plugins?type=csi",
+              R"([{"ID":"node-only"},{"ID":"p","ControllerRequired":true,"ControllersHealthy":1}])");
   agent_.says("GET /v1/volumes/external?plugin_id=p",
               R"({"Volumes":[{"ExternalID":"vol-1","CapacityBytes":1073741824}],"NextToken":"2"})");
   agent_.says("GET /v1/volumes/external?next_token=2&plugin_id=p",

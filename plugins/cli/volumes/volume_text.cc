@@ -20,12 +20,6 @@ std::string cut(const std::string& id, bool verbose) { return verbose ? id : id.
 
 std::string moment(int64_t at) { return at == 0 ? "" : full_time(at); }
 
-std::string topology_text(const v1::CsiTopology& topology) {
-  std::vector<std::string> segments;
-  for (const auto& [name, value] : sorted(topology.segments())) segments.push_back(name + "=" + value);
-  return joined(segments, ", ");
-}
-
 template <typename Plugins>
 std::string plugin_names(const Plugins& plugins) {
   std::vector<std::string> names;
@@ -45,6 +39,12 @@ std::string claims_table(const v1::Volume& volume, bool verbose) {
 }
 
 }  // namespace
+
+std::string topology_text(const v1::CsiTopology& topology) {
+  std::vector<std::string> segments;
+  for (const auto& [name, value] : sorted(topology.segments())) segments.push_back(name + "=" + value);
+  return joined(segments, ", ");
+}
 
 const std::vector<std::string> kExternalColumns = {"External ID", "Size", "Condition", "Nodes"};
 
@@ -109,7 +109,7 @@ std::string volume_sections(const v1::Volume& volume, bool verbose) {
   if (!volume.topologies().empty()) {
     std::vector<std::vector<std::string>> rows = {{"Topology", "Segments"}};
     for (const v1::CsiTopology& topology : volume.topologies())
-      rows.push_back({std::to_string(rows.size() - 1), topology_text(topology)});
+      rows.push_back({(rows.size() <= 10 ? "0" : "") + std::to_string(rows.size() - 1), topology_text(topology)});
     text += "\nTopologies\n" + format_list(rows);
   }
   text += claims_table(volume, verbose);

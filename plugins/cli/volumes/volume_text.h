@@ -8,6 +8,7 @@
 namespace drover::v1 {
 class AllocationWithJob;
 class CsiExternalVolume;
+class CsiTopology;
 class ExplainVolumeResponse;
 class ListSnapshotsResponse;
 class ListVolumesResponse;
@@ -22,6 +23,8 @@ namespace drover::cli {
 
 // "1.5 GiB"; empty: nobody knows.
 std::string bytes_text(int64_t bytes);
+// "rack=7, zone=a"
+std::string topology_text(const v1::CsiTopology& topology);
 
 std::vector<std::vector<std::string>> volume_rows(const v1::ListVolumesResponse& volumes, bool with_namespace);
 // Names and values of one.

@@ -5,6 +5,7 @@
 #include "drover/api/allocations.pb.h"
 #include "drover/api/volumes.pb.h"
 #include "drover/v1/node.pb.h"
+#include "volumes/plugin_status.h"
 
 namespace drover::cli {
 namespace {
@@ -56,7 +57,7 @@ TEST(VolumeText, OneVolumeWithClaimsAndPlaces) {
       volume_sections(volume, /*verbose=*/false),
       "\nTopologies\n"
       "Topology  Segments\n"
-      "0         rack=1, zone=a\n"
+      "00        rack=1, zone=a\n"
       "\nClaims\n"
       "Alloc ID  Job ID  Node ID   Mode   Step       Since                 Attempts  Next Try              Last Error\n"
       "11111111  db      22222222  write  releasing  2023-11-14T22:13:20Z  3         2023-11-14T22:14:20Z  device is "
@@ -64,6 +65,23 @@ TEST(VolumeText, OneVolumeWithClaimsAndPlaces) {
       "\nAllocations\n"
       "No allocations placed\n");
   EXPECT_NE(volume_sections(volume, /*verbose=*/true).find("11111111-1111-1111-1111-111111111111"), std::string::npos);
+}
+
+TEST(VolumeText, APluginTellsThePlacesOfItsNodesWhereOneAsks) {
+  v1::CsiPlugin plugin;
+  v1::CsiInfo& placed = (*plugin.mutable_nodes())["node-1"];
+  placed.set_requires_topologies(true);
+  (*placed.mutable_node_info()->mutable_accessible_topology()->mutable_segments())["zone"] = "a";
+  (*placed.mutable_node_info()->mutable_accessible_topology()->mutable_segments())["rack"] = "1";
+  (*plugin.mutable_nodes())["node-2"];
+  const std::string text = storage_plugin_text(plugin, /*is_short=*/false, /*verbose=*/true);
+  EXPECT_NE(text.find("\nNode Capabilities\n  volume accessibility constraints\n"), std::string::npos);
+  EXPECT_NE(text.find("\nAccessible Topologies\n"
+                      "Node ID  Accessible Topology\n"
+                      "node-1   rack=1, zone=a\n\n"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(storage_plugin_text(plugin, false, false).find("Topolog"), std::string::npos);
 }
 
 TEST(VolumeText, IdentifiersOfSnapshotsAreCutUnlessOneAsks) {

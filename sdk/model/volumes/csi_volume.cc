@@ -1,5 +1,7 @@
 #include "drover/model/csi_volume.h"
 
+#include <strings.h>
+
 #include <algorithm>
 #include <array>
 
@@ -36,6 +38,7 @@ void count(const v1::CsiInfo& info, bool is_ready, int32_t& all, int32_t& health
   ++all;
   if (is_ready && info.healthy()) ++healthy;
   state.controller_required |= info.requires_controller_plugin();
+  state.has_topologies |= info.requires_topologies();
   if (state.provider.empty() || info.healthy()) {
     state.provider = info.provider();
     state.version = info.provider_version();
@@ -101,8 +104,9 @@ bool csi_reaches(const v1::CsiVolume& volume, const v1::CsiTopology& node) {
   if (volume.topologies().empty()) return true;
   return std::ranges::any_of(volume.topologies(), [&](const v1::CsiTopology& term) {
     return std::ranges::all_of(term.segments(), [&](const auto& segment) {
-      const auto at = node.segments().find(segment.first);
-      return at != node.segments().end() && at->second == segment.second;
+      return std::ranges::any_of(node.segments(), [&](const auto& own) {
+        return own.second == segment.second && ::strcasecmp(own.first.c_str(), segment.first.c_str()) == 0;
+      });
     });
   });
 }

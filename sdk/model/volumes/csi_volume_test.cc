@@ -113,6 +113,11 @@ TEST(CsiTopology, AllSegmentsOfOneTermHold) {
   node.clear_segments();
   (*node.mutable_segments())["zone"] = "b";
   EXPECT_TRUE(csi_reaches(volume, node)) << "of another term";
+  node.clear_segments();
+  (*node.mutable_segments())["Zone"] = "b";
+  EXPECT_TRUE(csi_reaches(volume, node)) << "names have no case";
+  (*node.mutable_segments())["Zone"] = "B";
+  EXPECT_FALSE(csi_reaches(volume, node)) << "values do";
 }
 
 }  // namespace

@@ -31,6 +31,7 @@ struct CsiPluginState {
   int32_t controllers = 0, controllers_healthy = 0;
   int32_t nodes = 0, nodes_healthy = 0;
   bool controller_required = false;
+  bool has_topologies = false;    // it says from where each volume is reached, and may be asked for places
   std::string provider, version;  // of any instance
   bool may_be_used() const { return nodes_healthy > 0 && (!controller_required || controllers_healthy > 0); }
 };
@@ -60,7 +61,7 @@ CsiFit csi_fit(const v1::CsiVolume& volume, bool plugin_may_be_used, std::span<c
                const v1::VolumeRequest& request);
 
 // True when a volume that is reached from `volume`'s topologies is reached from the node's; every volume without any
-// is.
+// is. The names of segments are the same in capitals and small letters, their values are not.
 bool csi_reaches(const v1::CsiVolume& volume, const v1::CsiTopology& node);
 
 // Bounds and words that are checked where volumes and jobs are.
