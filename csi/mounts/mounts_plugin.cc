@@ -25,6 +25,7 @@ class MountsPlugin final : public Plugin, private NodeRegistered {
     DROVER_RETURN_IF_ERROR(declare.extend<NodeRegistered>("csi", *this));
     DROVER_RETURN_IF_ERROR(declare.extend<AllocHook>("csi", volumes_));
     DROVER_RETURN_IF_ERROR(declare.extend<TaskHook>("csi_volumes", mounts_));
+    DROVER_RETURN_IF_ERROR(declare.extend<NodePrograms>("csi", programs_));
     return declare.extend<TaskHook>("csi_plugin", plugins_);
   }
 

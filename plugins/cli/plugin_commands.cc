@@ -18,6 +18,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr const char* kStorageType = "csi";
 constexpr auto kAskEvery = 200ms;
 constexpr auto kRestartTime = 90s;
 constexpr auto kUpgradeTime = 5min;
@@ -133,6 +134,8 @@ void print_plugin(Run& run, const v1::NodePlugin& plugin) {
     add("Descriptors", of_limit(use.descriptors(), use.descriptors_limit(), plain));
     add("Control group", use.cgroup());
   }
+  if (plugin.type() == kStorageType)
+    std::erase_if(pairs, [](const auto& pair) { return pair.first == "Digest" || pair.first == "Protocol"; });
   run.out << format_pairs(pairs);
   print_list(run, "Remarks", plugin.remarks());
   print_list(run, "Tasks", plugin.tasks());
@@ -208,6 +211,18 @@ int list_plugins(Run& run, const std::string& node) {
 
 int show_plugin(Run& run, const std::string& node, const std::string& name) {
   auto plugin = call_plugin<v1::NodePlugins::Read>(run, node, name);
+  // A storage plugin is first of all the cluster's.
+  const bool is_storage = plugin && plugin->message.plugin().type() == kStorageType;
+  if (is_storage && node.empty() && run.arguments.value("type").empty()) {
+    const auto storage = find_storage_plugin(run, name);
+    if (storage && storage->message.plugin().id() == name) {
+      const int code = show_storage_plugin(run, *storage);
+      if (wants_object(run) || run.arguments.on("short")) return code;
+      run.out << "\nProgram on this node\n";
+      print_plugin(run, plugin->message.plugin());
+      return code;
+    }
+  }
   if (plugin) {
     if (auto code = print_object(run, *plugin)) return *code;
     print_plugin(run, plugin->message.plugin());
@@ -334,7 +349,7 @@ std::vector<Definition> plugin_commands() {
       {"plugin restart",
        "Ends a plugin's process and starts the next one at once, also one that is parked.",
        "<plugin>",
-       "Tasks go on.\n",
+       "Tasks go on. Of storage plugins those are restarted that the node's configuration names; others are tasks of jobs.\n",
        {node_flag()},
        1,
        1,

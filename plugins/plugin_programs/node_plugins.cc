@@ -8,14 +8,8 @@ namespace {
 std::string times(uint64_t count) { return count == 1 ? "once" : std::to_string(count) + " times"; }
 
 v1::PluginUse use_of(const ProgramHost& program, pid_t pid) {
-  v1::PluginUse out;
+  v1::PluginUse out = plugin_programs::use_of(pid);
   const PluginLimits& limits = program.options().settings.limits;
-  const ProcessUse process = process_use(pid);
-  out.set_memory(process.memory);
-  out.set_cpu(process.cpu_ns);
-  out.set_processes(1);
-  out.set_descriptors(open_descriptors(pid));
-  out.set_descriptors_limit(descriptor_limit(pid));
   if (!limits.has_group()) return out;
   const PluginCgroup::Use group = program.group_use();
   out.set_cgroup(group.folder);
@@ -92,6 +86,17 @@ std::string advice_on(const ProgramHost& program, Supervision::State state) {
 }
 
 }  // namespace
+
+v1::PluginUse use_of(pid_t pid) {
+  v1::PluginUse out;
+  const ProcessUse process = process_use(pid);
+  out.set_memory(process.memory);
+  out.set_cpu(process.cpu_ns);
+  out.set_processes(1);
+  out.set_descriptors(open_descriptors(pid));
+  out.set_descriptors_limit(descriptor_limit(pid));
+  return out;
+}
 
 v1::NodePlugin describe(const HostedPlugin& plugin) {
   const ProgramHost& program = plugin.program();

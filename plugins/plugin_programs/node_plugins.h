@@ -6,6 +6,8 @@
 
 namespace drover::plugin_programs {
 
+// Leaves out what only a control group knows.
+v1::PluginUse use_of(pid_t pid);
 v1::NodePlugin describe(const HostedPlugin& plugin);
 
 }  // namespace drover::plugin_programs

@@ -13,6 +13,7 @@
 #include "drover/log.h"
 #include "drover/module.h"
 #include "drover/mutex.h"
+#include "drover/node_programs.h"
 #include "drover/plugin_kind.h"
 #include "drover/plugin_programs/handshake.h"
 #include "drover/plugin_source.h"
@@ -226,9 +227,38 @@ class PluginPrograms final : public Plugin, public PluginSource, public Reloadab
     }
     return not_found("this node has no plugin \"" + name + "\"");
   }
+  // Those that other modules run.
+  std::vector<v1::NodePlugin> others() const {
+    std::vector<v1::NodePlugin> out;
+    for (const std::string& name : host_->extensions<NodePrograms>()) {
+      for (v1::NodePlugin& plugin : host_->extension<NodePrograms>(name)->list()) {
+        if (plugin.pid() != 0) *plugin.mutable_use() = use_of(plugin.pid());
+        out.push_back(std::move(plugin));
+      }
+    }
+    return out;
+  }
+  Result<v1::NodePluginResponse> other(const std::string& name) const {
+    for (v1::NodePlugin& plugin : others()) {
+      if (plugin.name() != name) continue;
+      v1::NodePluginResponse response;
+      *response.mutable_plugin() = std::move(plugin);
+      return response;
+    }
+    return not_found("this node has no plugin \"" + name + "\"");
+  }
+  Status restart_other(const std::string& name) const {
+    Status status = not_found("this node has no plugin \"" + name + "\"");
+    for (const std::string& module : host_->extensions<NodePrograms>()) {
+      status = host_->extension<NodePrograms>(module)->restart(name);
+      if (status.code() != Code::not_found) break;
+    }
+    return status;
+  }
   Result<v1::NodePluginsResponse> list(const v1::NodePluginsRequest&, Call&) {
     v1::NodePluginsResponse response;
     for (const auto& plugin : plugins_) *response.add_plugins() = describe(*plugin);
+    for (v1::NodePlugin& plugin : others()) *response.add_plugins() = std::move(plugin);
     return response;
   }
   static v1::NodePluginResponse response_of(const HostedPlugin& plugin) {
@@ -237,16 +267,25 @@ class PluginPrograms final : public Plugin, public PluginSource, public Reloadab
     return response;
   }
   Result<v1::NodePluginResponse> read(const v1::NodePluginRequest& request, Call&) {
-    DROVER_TRY(const HostedPlugin* plugin, find(request.name()));
-    return response_of(*plugin);
+    const auto plugin = find(request.name());
+    if (!plugin) return other(request.name());
+    return response_of(**plugin);
   }
   Result<v1::NodePluginResponse> restart(const v1::NodePluginRequest& request, Call&) {
-    DROVER_TRY(HostedPlugin * plugin, find(request.name()));
-    log::info("plugin", "an operator restarts a plugin", {{"plugin", plugin->program().file_name()}});
-    DROVER_RETURN_IF_ERROR(plugin->program().restart());
-    return response_of(*plugin);
+    const auto plugin = find(request.name());
+    if (!plugin) {
+      DROVER_RETURN_IF_ERROR(restart_other(request.name()));
+      return other(request.name());
+    }
+    log::info("plugin", "an operator restarts a plugin", {{"plugin", (*plugin)->program().file_name()}});
+    DROVER_RETURN_IF_ERROR((*plugin)->program().restart());
+    return response_of(**plugin);
   }
   Result<v1::NodePluginResponse> upgrade(const v1::UpgradePluginRequest& request, Call&) {
+    if (const auto found = other(request.name()))
+      return failed_precondition("plugin \"" + request.name() + "\" is of the type " + found->plugin().type() +
+                                 ": put the new version in place of " + found->plugin().path() +
+                                 ", then: drover plugin restart " + request.name());
     DROVER_TRY(HostedPlugin * plugin, find(request.name()));
     DROVER_RETURN_IF_ERROR(plugin->program().begin_upgrade(request.file()));
     return response_of(*plugin);

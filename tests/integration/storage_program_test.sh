@@ -65,6 +65,19 @@ eventually 20 "the plugin is not started again" another_plugin
 logged agent 'ended by itself.*signal 9' || fail "the log does not say how the plugin ended"
 eventually 40 "the plugin is not healthy again" is_healthy
 
+# --- an operator restarts it: health goes down and up, and the mounts stay
+SECOND=$(pid_of_plugin)
+expect 0 'Plugin "hostpath" runs again, as process' drover plugin restart hostpath
+one_plugin || fail "there is not one plugin: $(pid_of_plugin)"
+[ "$(pid_of_plugin)" != "$SECOND" ] || fail "the plugin was not restarted"
+eventually 20 "the plugin is not healthy again" is_healthy
+tells "$WRITER" running || fail "the task is not running any more"
+expect 0 '^State *= running' drover plugin status -type node hostpath
+expect 0 '^Restarts *= 2' drover plugin status hostpath
+expect 0 '^hostpath  *hostpath.csi.drover' drover plugin status -type node
+expect 1 'put the new version in place of' drover plugin upgrade hostpath
+expect 1 'this node has no plugin "tape"' drover plugin restart tape
+
 # --- the agent is killed, and the next one is stopped in good order: the plugin goes on, for its volume is in use
 SECOND=$(pid_of_plugin)
 same_plugin() { [ "$(pid_of_plugin)" = "$SECOND" ]; }

@@ -92,6 +92,17 @@ void Program::stop(Fate fate) {
   wake();
 }
 
+void Program::restart() {
+  const MutexLock lock(mutex_);
+  is_restarted_ = true;
+  wake();
+}
+
+ProgramView Program::view() const {
+  const MutexLock lock(mutex_);
+  return view_;
+}
+
 void Program::wait() {
   if (thread_.joinable()) thread_.join();
 }
@@ -118,6 +129,7 @@ void Program::run() {
     (void)life_.stop(Fate::ends, setup_.clock.steady());
   }
   while (!life_.is_over()) {
+    show();
     const auto due = life_.due();
     const auto left = due ? std::chrono::ceil<std::chrono::milliseconds>(*due - setup_.clock.steady()) : -1ms;
     std::array<pollfd, 2> events{pollfd{.fd = wake_.get(), .events = POLLIN, .revents = 0},
@@ -127,6 +139,7 @@ void Program::run() {
     if (events[1].revents != 0) on_exit();
     carry_out(life_.tick(setup_.clock.steady()));
   }
+  show();
   supervision_.reset();
   setup_.instances.remove(registered_);
   output_.close();
@@ -134,6 +147,7 @@ void Program::run() {
 }
 
 void Program::adopt() {
+  ++starts_;
   const bool is_same = process_->digest == digest_;
   log::info("mounts", "a storage plugin of the agent's former life is found again",
             {{"plugin", settings_.name}, {"pid", process_->pid}, {"has_these_settings", is_same}});
@@ -151,18 +165,51 @@ void Program::take_orders() {
   uint64_t count = 0;
   [[maybe_unused]] const ssize_t n = ::read(wake_.get(), &count, sizeof count);
   std::optional<Fate> fate;
-  bool is_unhealthy = false;
+  bool is_unhealthy = false, is_restarted = false;
   {
     const MutexLock lock(mutex_);
     fate = std::exchange(fate_, std::nullopt);
     is_unhealthy = std::exchange(is_unhealthy_, false);
+    is_restarted = std::exchange(is_restarted_, false);
   }
   if (is_unhealthy) carry_out(life_.unhealthy(setup_.clock.steady()));
+  if (is_restarted && !fate) carry_out(life_.restart(setup_.clock.steady()));
   if (!fate) return;
   if (*fate == Fate::stays && process_)
     log::info("mounts", "a storage plugin goes on without the agent: its volumes are in use",
               {{"plugin", settings_.name}, {"pid", process_->pid}});
   carry_out(life_.stop(*fate, setup_.clock.steady()));
+}
+
+void Program::show() {
+  using State = ProgramLife::State;
+  const int64_t now = setup_.clock.wall_ns();
+  const auto due = life_.due();
+  const MutexLock lock(mutex_);
+  const auto state = [this]() DROVER_REQUIRES(mutex_) -> std::string {
+    switch (life_.state()) {
+      case State::waiting:
+        return "backoff";
+      case State::running:
+        return !is_well_ ? "starting" : *is_well_ ? "running" : "unhealthy";
+      case State::ending:
+        return "stopping";
+      case State::over:
+        return "stopped";
+    }
+    return {};
+  }();
+  if (state != view_.state || view_.since == 0) view_.since = now;
+  if (state == "running") view_.problem.clear();
+  view_.state = state;
+  view_.pid = process_ ? process_->pid : 0;
+  view_.restarts = starts_ > 0 ? starts_ - 1 : 0;
+  view_.next_try = state == "backoff" && due ? now + (*due - setup_.clock.steady()).count() : 0;
+}
+
+void Program::set_problem(const std::string& problem) {
+  const MutexLock lock(mutex_);
+  view_.problem = secrets_->without(problem);
 }
 
 void Program::carry_out(Action action) {
@@ -185,10 +232,13 @@ void Program::signal(int number) {
 }
 
 void Program::launch() {
+  ++starts_;
   const Status status = try_launch();
   if (status.ok()) return supervise();
   (void)life_.exited(setup_.clock.steady());
-  setup_.instances.fade(registered_, "it cannot be started: " + status.message(), setup_.clock.wall_ns());
+  const std::string why = "it cannot be started: " + status.message();
+  set_problem(why);
+  setup_.instances.fade(registered_, why, setup_.clock.wall_ns());
   log::warn("mounts", "a storage plugin cannot be started", {{"plugin", settings_.name}, {"error", status.message()}});
 }
 
@@ -282,6 +332,19 @@ void Program::supervise() {
                                    "mounts", "the health of a storage plugin has changed",
                                    {{"plugin", settings_.name}, {"event", what}, {"text", secrets_->without(text)}});
                              },
+                         .health =
+                             [this](bool is_healthy, const std::string& why) {
+                               if (!is_healthy) set_problem(why);
+                               const MutexLock lock(mutex_);
+                               is_well_ = is_healthy;
+                               wake();
+                             },
+                         .learnt =
+                             [this](const std::string& name, const std::string& version) {
+                               const MutexLock lock(mutex_);
+                               view_.provider = name;
+                               view_.version = version;
+                             },
                          .restart_failed =
                              [this](const std::string&) {
                                const MutexLock lock(mutex_);
@@ -303,10 +366,12 @@ void Program::on_exit() {
   {
     const MutexLock lock(mutex_);
     is_unhealthy_ = false;  // said of this process
+    is_well_.reset();
   }
   const bool is_wanted = life_.state() == ProgramLife::State::ending;
   const std::string why = how_it_ended();
   setup_.instances.fade(registered_, "it has ended: " + why, setup_.clock.wall_ns());
+  if (!is_wanted) set_problem("it has ended: " + why);
   forget();
   const Action next = life_.exited(setup_.clock.steady());
   if (is_wanted) {

@@ -37,6 +37,17 @@ struct ProgramProcess {
   std::string digest{};
 };
 
+// What an operator is shown.
+struct ProgramView {
+  std::string state = "starting";   // or "running", "unhealthy", "stopping", "backoff", "stopped"
+  int64_t since = 0;                // nanoseconds since 1970
+  int pid = 0;                      // 0: none runs
+  uint64_t restarts = 0;            // by this agent
+  std::string problem{};            // why it does not run as it should, or did not before
+  int64_t next_try = 0;             // as `since`; 0: none is due
+  std::string provider{}, version{};  // as it says; empty before it has
+};
+
 class Program {
  public:
   // All outlives the program.
@@ -59,6 +70,9 @@ class Program {
   ~Program();  // as stop() with Fate::ends
 
   void start();
+  // Ends the process and starts the next one. Returns at once; restarts() of view() counts it when it is done.
+  void restart();
+  ProgramView view() const;
   // Returns at once; wait() when it is done. Once.
   void stop(ProgramLife::Fate fate);
   void wait();
@@ -70,6 +84,8 @@ class Program {
   void adopt();
   void take_orders();
   void carry_out(ProgramLife::Action action);
+  void show();
+  void set_problem(const std::string& problem);
   void launch();
   Status try_launch();
   Status make_places();
@@ -96,14 +112,18 @@ class Program {
   Fd ended_;                               // readable when the process has ended
   std::string socket_, base_;
   std::unique_ptr<Launcher> launcher_;
+  uint64_t starts_ = 0;      // a process of a former life of the agent included
   uint64_t registered_ = 0;  // among the instances; 0: not yet. Of the supervision's thread while there is one
   std::unique_ptr<Supervision> supervision_;
   ProgramOutput output_;
 
-  Mutex mutex_;
+  mutable Mutex mutex_;
   CondVar heard_;
   std::optional<ProgramLife::Fate> fate_ DROVER_GUARDED_BY(mutex_);  // ordered, and not yet carried out
   bool is_unhealthy_ DROVER_GUARDED_BY(mutex_) = false;              // the same
+  bool is_restarted_ DROVER_GUARDED_BY(mutex_) = false;              // the same
+  std::optional<bool> is_well_ DROVER_GUARDED_BY(mutex_);            // as this process was last heard
+  ProgramView view_ DROVER_GUARDED_BY(mutex_);
   std::map<int, Launcher::Exit> exits_ DROVER_GUARDED_BY(mutex_);    // by pid, as the launcher tells them
 
   const Fd wake_;

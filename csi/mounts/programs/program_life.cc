@@ -14,8 +14,8 @@ Action ProgramLife::start(SteadyTime now) { return launch(now); }
 Action ProgramLife::adopt(bool has_these_settings, SteadyTime now) {
   state_ = State::running;
   began_ = now;
-  is_replaced_ = !has_these_settings;
-  return is_replaced_ ? end(now) : Action::none;
+  is_next_at_once_ = !has_these_settings;
+  return is_next_at_once_ ? end(now) : Action::none;
 }
 
 Action ProgramLife::launch(SteadyTime now) {
@@ -42,8 +42,8 @@ Action ProgramLife::exited(SteadyTime now) {
     due_.reset();
     return Action::none;
   }
-  if (is_replaced_) {
-    is_replaced_ = false;
+  if (is_next_at_once_) {
+    is_next_at_once_ = false;
     return launch(now);
   }
   if (now - began_ >= times_.calm) failures_ = 0;
@@ -61,6 +61,14 @@ Action ProgramLife::tick(SteadyTime now) {
   if (state_ == State::waiting) return launch(now);
   due_.reset();
   return state_ == State::ending ? Action::kill : Action::none;
+}
+
+Action ProgramLife::restart(SteadyTime now) {
+  if (is_stopping_ || state_ == State::over) return Action::none;
+  failures_ = 0;
+  if (state_ == State::waiting) return launch(now);
+  is_next_at_once_ = true;
+  return state_ == State::running ? end(now) : Action::none;
 }
 
 Action ProgramLife::stop(Fate fate, SteadyTime now) {

@@ -5,9 +5,9 @@
 //              ▼                                             │
 //   start ─▶ running ──exited─────────────────────────▶ waiting ──stop──▶ over
 //   adopt ──▶  │ └──stop, its volumes are in use──▶ over (it runs on)      ▲
-//              └──unhealthy, stop, other settings──▶ ending ──exited───────┘ or waiting
+//              └──unhealthy, stop, restart, other settings──▶ ending ──exited─┘ or waiting, or running again
 //
-// Pauses: one second doubling to two minutes; forgotten when it has run for ten.
+// Pauses: one second doubling to two minutes; forgotten when it has run for ten, and when an operator restarts it.
 #pragma once
 
 #include <chrono>
@@ -51,6 +51,7 @@ class ProgramLife {
   Action exited(SteadyTime now);
   Action unhealthy(SteadyTime now);  // it did not become ready in time
   Action tick(SteadyTime now);
+  Action restart(SteadyTime now);  // at once, without a pause
   Action stop(Fate fate, SteadyTime now);
 
  private:
@@ -63,7 +64,7 @@ class ProgramLife {
   std::optional<SteadyTime> due_;
   SteadyTime began_{};
   int failures_ = 0;          // since it was last calm
-  bool is_replaced_ = false;  // it ends because of other settings
+  bool is_next_at_once_ = false;  // it ends because of other settings, or because an operator wants another one
   bool is_stopping_ = false;
 };
 

@@ -57,6 +57,46 @@ TEST(ProgramLife, ReplacesAFormerAgentsProcessOfOtherSettingsAtOnce) {
   EXPECT_EQ(life.due(), kStart + 3s) << "the next end is one of its own";
 }
 
+TEST(ProgramLife, IsRestartedWithoutAPauseAndWithAllPausesForgotten) {
+  struct Case {
+    const char* name;
+    void (*before)(ProgramLife&);
+    Action expected;
+    State after;
+  };
+  const Case cases[] = {
+      {"running", [](ProgramLife& l) { l.start(kStart); }, Action::end, State::ending},
+      {"waiting", [](ProgramLife& l) { l.start(kStart), l.exited(kStart); }, Action::launch, State::running},
+      {"ending", [](ProgramLife& l) { l.start(kStart), l.unhealthy(kStart); }, Action::none, State::ending},
+      {"replaced", [](ProgramLife& l) { l.adopt(false, kStart); }, Action::none, State::ending},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    ProgramLife life;
+    c.before(life);
+    EXPECT_EQ(life.restart(kStart), c.expected);
+    EXPECT_EQ(life.state(), c.after);
+    if (c.after == State::ending) {
+      EXPECT_EQ(life.restart(kStart), Action::none) << "it ends already";
+      EXPECT_EQ(life.tick(kStart + 5s), Action::kill);
+      EXPECT_EQ(life.exited(kStart + 6s), Action::launch);
+    }
+    EXPECT_EQ(life.exited(kStart + 7s), Action::none);
+    EXPECT_EQ(life.due(), kStart + 8s) << "the next end is one of its own, and the first";
+  }
+}
+
+TEST(ProgramLife, IsNotRestartedOnceItIsToEnd) {
+  ProgramLife life;
+  life.start(kStart);
+  EXPECT_EQ(life.stop(Fate::ends, kStart), Action::end);
+  EXPECT_EQ(life.restart(kStart), Action::none);
+  EXPECT_EQ(life.exited(kStart), Action::none);
+  EXPECT_TRUE(life.is_over());
+  EXPECT_EQ(life.restart(kStart), Action::none);
+  EXPECT_TRUE(life.is_over());
+}
+
 TEST(ProgramLife, EndsWithTheAgentOrStays) {
   struct Case {
     const char* name;

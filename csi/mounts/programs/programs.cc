@@ -1,7 +1,13 @@
 #include "programs/programs.h"
 
+#include <algorithm>
+#include <fstream>
+#include <utility>
+
+#include "drover/api/plugins.pb.h"
 #include "drover/log.h"
 #include "drover/messages.h"
+#include "drover/read_all.h"
 #include "mounts_state.pb.h"
 #include "paths.h"
 
@@ -16,10 +22,16 @@ std::string launcher_folder(const Host& host) { return host.agent().data_dir + "
 
 }  // namespace
 
+std::vector<MountPoint> machine_mounts() {
+  std::ifstream file("/proc/self/mountinfo");
+  return parse_mountinfo(read_all(file));
+}
+
 Status Programs::start(Setup setup, std::vector<ProgramSettings> wanted) {
   setup_.emplace(std::move(setup));
   DROVER_RETURN_IF_ERROR(check_places(wanted));
   DROVER_TRY(Found found, find(!wanted.empty()));
+  const MutexLock lock(mutex_);
   for (ProgramSettings& settings : wanted) {
     programs_.push_back(make(settings, found));
     found.erase(settings.name);
@@ -34,9 +46,61 @@ Status Programs::start(Setup setup, std::vector<ProgramSettings> wanted) {
 }
 
 void Programs::stop() {
-  for (const auto& program : programs_) program->stop(fate_of(program->settings()));
-  for (const auto& program : programs_) program->wait();
-  programs_.clear();
+  std::vector<std::unique_ptr<Program>> programs;
+  {
+    const MutexLock lock(mutex_);
+    programs = std::exchange(programs_, {});
+  }
+  for (const auto& program : programs) program->stop(fate_of(program->settings()));
+  for (const auto& program : programs) program->wait();
+}
+
+std::vector<v1::NodePlugin> Programs::list() const {
+  std::vector<v1::NodePlugin> out;
+  const MutexLock lock(mutex_);
+  for (const auto& program : programs_) {
+    const ProgramSettings& settings = program->settings();
+    if (!settings.is_configured()) continue;
+    const ProgramView view = program->view();
+    v1::NodePlugin& one = out.emplace_back();
+    one.set_name(settings.name);
+    one.set_called(view.provider);
+    one.set_type(std::string(kProgramKind));
+    one.set_form("program");
+    one.set_path(settings.command);
+    one.set_version(view.version);
+    one.set_state(view.state);
+    one.set_since(view.since);
+    one.set_pid(view.pid);
+    one.set_restarts(view.restarts);
+    one.set_problem(view.problem);
+    one.set_next_try(view.next_try);
+    if (view.state == "backoff")
+      one.set_advice("it is started again by itself; at once with: drover plugin restart " + settings.name);
+  }
+  return out;
+}
+
+Status Programs::restart(const std::string& name) {
+  const MutexLock lock(mutex_);
+  const auto at = std::ranges::find_if(
+      programs_, [&](const auto& each) { return each->settings().name == name && each->settings().is_configured(); });
+  if (at == programs_.end()) return not_found("this node runs no storage plugin \"" + name + "\" by its configuration");
+  DROVER_RETURN_IF_ERROR(check_restart((*at)->settings()));
+  log::info("mounts", "an operator restarts a storage plugin", {{"plugin", name}});
+  (*at)->restart();
+  return ok_status();
+}
+
+Status Programs::check_restart(const ProgramSettings& settings) const {
+  DROVER_TRY(const std::string base, setup_->folders.base(settings.type, settings.id));
+  for (const MountPoint& mount : setup_->mounts()) {
+    if (!mount.path.starts_with(base + "/") || !mount.type.starts_with("fuse")) continue;
+    return failed_precondition("plugin \"" + settings.name + "\" may serve " + mount.path + " itself (" + mount.type +
+                               "), which would break under the tasks that use it: drain the node first, or stop their "
+                               "jobs");
+  }
+  return ok_status();
 }
 
 // A node plugin may serve its mounts by itself, as file systems in user space do. A controller is asked by way of this

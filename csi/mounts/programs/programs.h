@@ -8,12 +8,18 @@
 #include <string>
 #include <vector>
 
+#include "drover/mounts.h"
+#include "drover/mutex.h"
+#include "drover/node_programs.h"
 #include "drover/plugin.h"
 #include "programs/program.h"
 
 namespace drover::mounts {
 
-class Programs {
+// The mounts of this machine, as the system lists them.
+std::vector<MountPoint> machine_mounts();
+
+class Programs final : public NodePrograms {
  public:
   // All outlives the programs.
   struct Setup {
@@ -25,6 +31,7 @@ class Programs {
     SupervisionTiming timing{};
     std::function<std::shared_ptr<csi::Client>(const std::string& socket, std::shared_ptr<csi::KnownSecrets> told)>
         connect{};
+    std::function<std::vector<MountPoint>()> mounts = machine_mounts;
   };
 
   // Waits for none of them. Errors: those of the settings, and of the local store.
@@ -32,6 +39,10 @@ class Programs {
   // Ends those whose volumes nobody uses, and leaves the others to the next agent; a development agent ends all. Waits.
   // Idempotent.
   void stop();
+
+  std::vector<v1::NodePlugin> list() const override;
+  // Refused while a file system is mounted that the program may serve by itself: it would break under its users.
+  Status restart(const std::string& name) override;
 
  private:
   using Found = std::map<std::string, ProgramProcess>;  // by name
@@ -42,9 +53,11 @@ class Programs {
   void remember(const std::string& name, const std::optional<ProgramProcess>& process) const;
   std::unique_ptr<Program> make(ProgramSettings settings, const Found& found) const;
   ProgramLife::Fate fate_of(const ProgramSettings& settings) const;
+  Status check_restart(const ProgramSettings& settings) const;
 
   std::optional<Setup> setup_;
-  std::vector<std::unique_ptr<Program>> programs_;
+  mutable Mutex mutex_;
+  std::vector<std::unique_ptr<Program>> programs_ DROVER_GUARDED_BY(mutex_);
 };
 
 }  // namespace drover::mounts

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "drover/api/plugins.pb.h"
 #include "drover/log.h"
 #include "drover/messages.h"
 #include "drover/process.h"
@@ -52,9 +53,10 @@ class Machine : public ::testing::Test {
          .instances = instances_,
          .folders = *folders_,
          .is_used = [this](const std::string& id) { return is_used_ && id == "acme/disks"; },
-         .times = {.first_pause = 5ms, .longest_pause = 20ms, .to_end = 5s},
+         .times = {.first_pause = first_pause_, .longest_pause = std::max(first_pause_, 20ms), .to_end = 5s},
          .timing = {.look_for_socket = 2ms, .each_call = 10s, .between_tries = 2ms, .between_probes = 5ms},
-         .connect = [this](const std::string&, const auto&) { return plugin_.client(); }},
+         .connect = [this](const std::string&, const auto&) { return plugin_.client(); },
+         .mounts = [this] { return mounts_; }},
         std::move(wanted));
     ASSERT_TRUE(status.ok()) << status.to_string();
   }
@@ -74,6 +76,13 @@ class Machine : public ::testing::Test {
   bool runs(int other_than = 0) {
     return eventually([&] { return pid() != 0 && pid() != other_than && is_alive(pid()); });
   }
+  v1::NodePlugin shown() const {
+    const auto all = programs_->list();
+    return all.size() == 1 ? all[0] : v1::NodePlugin();
+  }
+  bool is_shown_as(const std::string& state) {
+    return eventually([&] { return shown().state() == state; });
+  }
   std::string socket() const { return folder_ + "/client/csi/programs/disks/csi.sock"; }
   bool is_registered(Side side = Side::node) { return instances_.find(side, "acme/disks").ok(); }
 
@@ -85,6 +94,8 @@ class Machine : public ::testing::Test {
   ProgramSettings settings_;
   std::atomic<bool> is_used_ = false, is_refused_ = false;
   std::optional<Programs> programs_;
+  std::vector<MountPoint> mounts_;
+  std::chrono::milliseconds first_pause_ = 5ms;
 };
 
 TEST_F(Machine, RunsAProgramAndRegistersWhatItIs) {
@@ -150,6 +161,74 @@ TEST_F(Machine, StartsItAgainWhenItEnds) {
   EXPECT_EQ(node.csi_node_plugins().at("acme/disks").health_description(), "it has ended: signal 9 (Killed)");
   const SocketFile socket(this->socket());
   EXPECT_TRUE(eventually([&] { return is_registered(); }));
+}
+
+TEST_F(Machine, IsRestartedWhenAnOperatorWantsThat) {
+  start();
+  ASSERT_TRUE(is_shown_as("starting"));
+  ASSERT_TRUE(runs());
+  const int first = pid();
+  {
+    const SocketFile socket(this->socket());
+    ASSERT_TRUE(is_shown_as("running"));
+    EXPECT_EQ(shown().pid(), first);
+    EXPECT_EQ(shown().restarts(), 0u);
+    EXPECT_EQ(shown().name(), "disks");
+    EXPECT_EQ(shown().called(), "fake.example");
+    EXPECT_EQ(shown().type(), "csi");
+    EXPECT_GT(shown().since(), 0);
+  }
+  ASSERT_TRUE(programs_->restart("disks").ok());
+  ASSERT_TRUE(runs(first));
+  EXPECT_FALSE(is_alive(first)) << "there are never two of them";
+  EXPECT_FALSE(is_registered()) << "until it is ready again";
+  v1::Node node;
+  instances_.refresh(node);
+  EXPECT_EQ(node.csi_node_plugins().count("acme/disks"), 1u) << "the servers know it meanwhile";
+  const SocketFile socket(this->socket());
+  EXPECT_TRUE(is_shown_as("running"));
+  EXPECT_TRUE(is_registered());
+  EXPECT_EQ(shown().restarts(), 1u);
+  EXPECT_EQ(shown().problem(), "");
+}
+
+TEST_F(Machine, IsRestartedOutOfAPauseAndTellsWhyItPauses) {
+  settings_.command = folder_ + "/late";
+  first_pause_ = 1h;
+  start();
+  ASSERT_TRUE(is_shown_as("backoff"));
+  EXPECT_NE(shown().problem().find("it cannot be started: " + settings_.command), std::string::npos) << shown().problem();
+  EXPECT_GT(shown().next_try(), shown().since());
+  EXPECT_EQ(shown().advice(), "it is started again by itself; at once with: drover plugin restart disks");
+  std::ofstream(settings_.command) << "#!/bin/sh\nexec sleep 600\n";
+  std::filesystem::permissions(settings_.command, std::filesystem::perms::owner_all);
+  ASSERT_TRUE(programs_->restart("disks").ok());
+  EXPECT_TRUE(runs());
+}
+
+TEST_F(Machine, IsNotRestartedUnderMountsThatItMayServe) {
+  start();
+  ASSERT_TRUE(runs());
+  const std::string base = folder_ + "/client/csi/monolith/acme%2Fdisks";
+  mounts_ = {{.path = base + "/staging/default/a/rw", .type = "ext4", .source = {}, .options = {}},
+             {.path = base + "2/staging/default/a/rw", .type = "fuse", .source = {}, .options = {}},
+             {.path = base + "/per-alloc/x/b/rw", .type = "fuse.s3fs", .source = {}, .options = {}}};
+  const int process = pid();
+  const Status status = programs_->restart("disks");
+  EXPECT_EQ(status.code(), Code::failed_precondition);
+  EXPECT_NE(status.message().find("/per-alloc/x/b/rw itself (fuse.s3fs)"), std::string::npos) << status.message();
+  EXPECT_EQ(pid(), process);
+  mounts_.pop_back();
+  EXPECT_TRUE(programs_->restart("disks").ok()) << "the system serves those of others";
+  EXPECT_TRUE(runs(process));
+}
+
+TEST_F(Machine, OnlyWhatTheConfigurationNamesIsRestarted) {
+  start();
+  EXPECT_EQ(programs_->restart("tapes").code(), Code::not_found);
+  programs_->stop();
+  EXPECT_EQ(programs_->restart("disks").code(), Code::not_found) << "the agent ends";
+  EXPECT_TRUE(programs_->list().empty());
 }
 
 TEST_F(Machine, StartsItAgainWhenItDoesNotBecomeHealthy) {

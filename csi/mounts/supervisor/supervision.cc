@@ -49,6 +49,7 @@ void Supervision::run(const std::stop_token& stop) {
     log::warn("mounts", "a storage plugin did not become healthy in time; it is started again",
               {{"plugin", instance_->plugin_id}, {"error", ready.message()}});
     setup_.tell(kBecameUnhealthy, "Error: CSI plugin failed probe: " + ready.message());
+    if (setup_.health) setup_.health(false, "it did not become healthy in time: " + ready.message());
     return setup_.restart_failed("CSI plugin did not become healthy before the timeout");
   }
   watch(stop);
@@ -71,7 +72,7 @@ void Supervision::watch(const std::stop_token& stop) {
   const std::string whose = instance_->alloc.is_zero() ? "" : instance_->alloc.to_string();
   log::info("mounts", "a storage plugin is registered",
             {{"plugin", instance_->plugin_id}, {"type", instance_->type}, {"alloc", whose}});
-  setup_.tell(kBecameHealthy, "plugin: " + instance_->plugin_id);
+  tell_health(ok_status());
   bool is_healthy = true;
   while (pause_for(is_healthy ? setup_.timing.between_probes : setup_.timing.between_tries, stop)) {
     const Status status = look(stop);
@@ -79,14 +80,19 @@ void Supervision::watch(const std::stop_token& stop) {
     setup_.instances.describe(number, described_as(status));
     if (status.ok() == is_healthy) continue;
     is_healthy = status.ok();
-    if (is_healthy) {
-      setup_.tell(kBecameHealthy, "plugin: " + instance_->plugin_id);
-    } else {
-      setup_.tell(kBecameUnhealthy, "Error: " + status.message());
-    }
+    tell_health(status);
   }
   if (setup_.gone) return setup_.gone(number);
   setup_.instances.remove(number);
+}
+
+void Supervision::tell_health(const Status& health) const {
+  if (health.ok()) {
+    setup_.tell(kBecameHealthy, "plugin: " + instance_->plugin_id);
+  } else {
+    setup_.tell(kBecameUnhealthy, "Error: " + health.message());
+  }
+  if (setup_.health) setup_.health(health.ok(), health.message());
 }
 
 // Ok: it is ready, and described_ is new.
@@ -123,6 +129,7 @@ Status Supervision::learn_facts(const std::stop_token& stop) {
   if (instance_->has_node()) {
     DROVER_TRY(facts->node, ask<csi::v1::NodeGetInfoResponse>(csi::v1::NodeGetInfoRequest(), stop));
   }
+  if (setup_.learnt) setup_.learnt(facts->plugin.name(), facts->plugin.vendor_version());
   facts_ = std::move(facts);
   return ok_status();
 }

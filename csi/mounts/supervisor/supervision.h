@@ -34,6 +34,10 @@ class Supervision {
     std::string socket;
     std::chrono::nanoseconds health_timeout;
     std::function<void(const std::string& type, const std::string& text)> tell;
+    // Its health is another one than was said before; `why` it is not well. Absent: nobody wants to know.
+    std::function<void(bool is_healthy, const std::string& why)> health{};
+    // What it calls itself, and its version.
+    std::function<void(const std::string& name, const std::string& version)> learnt{};
     std::function<void(const std::string& why)> restart_failed;
     // Takes over what was registered, by its number among the instances. Absent: it is removed.
     std::function<void(uint64_t number)> gone{};
@@ -49,6 +53,7 @@ class Supervision {
   void run(const std::stop_token& stop);
   Status become_ready(const std::stop_token& stop);
   void watch(const std::stop_token& stop);
+  void tell_health(const Status& health) const;
   Status look(const std::stop_token& stop);
   Status probe(const std::stop_token& stop) const;
   Status learn_facts(const std::stop_token& stop);

@@ -251,6 +251,13 @@ TEST_F(VolumeCommands, StoragePluginsAreShownBesideThoseOfTheNode) {
   const Said verbose = plugin({"-verbose", "p"});
   EXPECT_NE(verbose.out.find("Node Capabilities\n  requires node stage volume\n"), std::string::npos) << verbose.out;
   EXPECT_NE(verbose.out.find(kNode), std::string::npos) << verbose.out;
+  agent_.says("GET /v1/agent/plugin/p", R"({"Name":"p","Type":"csi","State":"running","PID":7,"Restarts":2})");
+  const Said local = plugin({"p"});
+  EXPECT_NE(local.out.find("Version              = 1.2"), std::string::npos) << local.out;
+  EXPECT_NE(local.out.find("\nProgram on this node\nName     = p\n"), std::string::npos) << local.out;
+  EXPECT_EQ(local.out.find("Digest"), std::string::npos) << local.out;
+  EXPECT_EQ(plugin({"-type=node", "p"}).out.find("Nodes Healthy"), std::string::npos);
+  EXPECT_EQ(plugin({"-short", "p"}).out.find("Program"), std::string::npos);
   agent_.says("GET /v1/plugins?prefix=none&type=csi", "[]");
   EXPECT_EQ(plugin({"none"}).code, 1);
   EXPECT_EQ(plugin({"-type=csi", "none"}).code, 1);
