@@ -4,9 +4,23 @@
 
 #include "drover/model/allocation.h"
 #include "drover/v1/allocation.pb.h"
+#include "drover/v1/job.pb.h"
 #include "drover/v1/node_service.pb.h"
+#include "drover/v1/service_sync.pb.h"
+#include "simulated_services.h"
 
 namespace drover::nodesim {
+namespace {
+
+const v1::Job* job_of(const v1::Allocation& alloc, const v1::FetchAllocationsResponse& answer) {
+  const auto is_its = [&](const v1::Job& job) {
+    return job.namespace_() == alloc.namespace_() && job.id() == alloc.job_id() && job.version() == alloc.job_version();
+  };
+  const auto at = std::ranges::find_if(answer.jobs(), is_its);
+  return at == answer.jobs().end() ? nullptr : &*at;
+}
+
+}  // namespace
 
 std::vector<std::string> AllocationBook::listed(const v1::WatchAllocationsResponse& list) {
   std::vector<std::string> fetch;
@@ -23,6 +37,7 @@ std::vector<std::string> AllocationBook::listed(const v1::WatchAllocationsRespon
   std::erase_if(entries_, [&](const auto& entry) {
     if (there.contains(entry.first)) return false;
     if (entry.second.phase == Phase::running) --running_;
+    if (entry.second.services) services_changed_ = true;
     return true;
   });
   return fetch;
@@ -47,6 +62,11 @@ bool AllocationBook::fetched(const v1::FetchAllocationsResponse& answer, SteadyT
       }
     }
     if (entry.phase == Phase::ended) continue;
+    if (const v1::Job* job = job_of(alloc, answer)) {
+      auto services = services_of(alloc, *job);
+      if (services || entry.services) services_changed_ = true;
+      entry.services = std::move(services);
+    }
     if (alloc.desired_status() != v1::DESIRED_STATUS_RUN) {
       // One that has not begun ends as well: the step after this one does not exist.
       if (entry.phase == Phase::running) --running_;
@@ -86,6 +106,7 @@ std::vector<v1::Allocation> AllocationBook::take(SteadyTime now, int64_t wall_ns
 
 void AllocationBook::go_on(Entry& entry, SteadyTime now, int64_t wall_ns) {
   entry.step.reset();
+  if (entry.services) services_changed_ = true;
   if (entry.phase == Phase::starting) {
     entry.phase = Phase::running;
     entry.started = wall_ns;
@@ -95,6 +116,12 @@ void AllocationBook::go_on(Entry& entry, SteadyTime now, int64_t wall_ns) {
     entry.phase = Phase::ended;
     entry.finished = wall_ns;
     --running_;
+  }
+}
+
+void AllocationBook::say_services(v1::SyncNodeServicesRequest& out) const {
+  for (const auto& [id, entry] : entries_) {
+    if (entry.phase == Phase::running && entry.services) out.MergeFrom(*entry.services);
   }
 }
 

@@ -8,8 +8,10 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "drover/clock.h"
@@ -18,6 +20,7 @@
 namespace drover::v1 {
 class Allocation;
 class FetchAllocationsResponse;
+class SyncNodeServicesRequest;
 class WatchAllocationsResponse;
 }  // namespace drover::v1
 
@@ -43,6 +46,11 @@ class AllocationBook {
 
   size_t running() const { return running_; }
 
+  // True when other services are to be said than at the last question.
+  bool services_changed() { return std::exchange(services_changed_, false); }
+  // Adds the services of what runs.
+  void say_services(v1::SyncNodeServicesRequest& out) const;
+
  private:
   enum class Phase : uint8_t { starting, running, ended };
   struct Entry {
@@ -50,6 +58,7 @@ class AllocationBook {
     Phase phase = Phase::starting;
     bool is_deployed = false;           // its health counts
     std::vector<std::string> tasks;     // names
+    std::shared_ptr<const v1::SyncNodeServicesRequest> services{};  // null: it has none
     int64_t started = 0, finished = 0;  // nanoseconds since 1970
     std::optional<SteadyTime> step;     // when it goes to the next phase
     std::optional<SteadyTime> report;   // when it is reported as it is
@@ -61,6 +70,7 @@ class AllocationBook {
   std::map<std::string, Entry> entries_;
   std::map<std::string, uint64_t> wanted_;  // of the last list: the index that a fetched one has at least
   size_t running_ = 0;
+  bool services_changed_ = false;
 };
 
 }  // namespace drover::nodesim

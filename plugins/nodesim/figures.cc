@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kBucketsADoubling = 8;
 constexpr std::array<const char*, kKinds> kNames = {"registrations", "heartbeats", "blocking reads", "fetches",
-                                                    "reports"};
+                                                    "reports",       "services"};
 
 std::string milliseconds(std::chrono::nanoseconds time) {
   std::array<char, 32> text{};

@@ -11,8 +11,8 @@
 
 namespace drover::nodesim {
 
-enum class Kind : uint8_t { registration, heartbeat, watch, fetch, report };
-constexpr size_t kKinds = 5;
+enum class Kind : uint8_t { registration, heartbeat, watch, fetch, report, services };
+constexpr size_t kKinds = 6;
 
 class Figures {
  public:

@@ -5,6 +5,7 @@
 #include "drover/uuid.h"
 #include "drover/v1/allocation.pb.h"
 #include "drover/v1/node_service.pb.h"
+#include "drover/v1/service_sync.pb.h"
 
 namespace drover::nodesim {
 namespace {
@@ -16,6 +17,7 @@ constexpr auto kCallTime = 15s;
 constexpr auto kFetchTime = 30s;
 constexpr auto kWatchTime = 5min;
 constexpr auto kGather = 50ms;  // changes that come together are one report
+constexpr auto kSyncEvery = 30s;
 constexpr std::chrono::nanoseconds kFirstRetry = 200ms;
 constexpr std::chrono::nanoseconds kLongestRetry = 15s;
 constexpr std::chrono::nanoseconds kShortestTtl = 1s;
@@ -46,9 +48,11 @@ struct Fleet::Node {
   bool reports DROVER_GUARDED_BY(mutex) = false;                        // a report is under way
   std::optional<SteadyTime> next_report DROVER_GUARDED_BY(mutex) = {};  // report() will run then
   std::chrono::nanoseconds report_delay DROVER_GUARDED_BY(mutex) = kFirstRetry;
-  uint64_t index DROVER_GUARDED_BY(mutex) = 0;  // of the list that it knows
+  uint64_t index DROVER_GUARDED_BY(mutex) = 0;                          // of the list that it knows
+  uint64_t sync_turn DROVER_GUARDED_BY(mutex) = 0;                      // of the last sync that was planned
+  bool syncs DROVER_GUARDED_BY(mutex) = false;                          // a sync is under way
   // Used by one chain of calls each.
-  std::chrono::nanoseconds alive_delay = kFirstRetry, watch_delay = kFirstRetry;
+  std::chrono::nanoseconds alive_delay = kFirstRetry, watch_delay = kFirstRetry, sync_delay = kFirstRetry;
 };
 
 Fleet::Fleet(const Settings& settings, Peers& wire, Executor& executor, Clock& clock, Figures& figures)
@@ -191,6 +195,7 @@ void Fleet::heartbeat(Node& node) {
         if (!node.is_ready.exchange(true)) {
           ++ready_;
           watch(node);
+          sync_services_after(kGather, node);
         }
         const auto ttl =
             std::max<std::chrono::nanoseconds>(std::chrono::nanoseconds(answer->heartbeat_ttl()), kShortestTtl);
@@ -220,6 +225,7 @@ void Fleet::watch(Node& node) {
           if (ids.empty()) node.index = std::max<uint64_t>(meta.index, 1);  // zero would not block
         }
         if (!ids.empty()) return fetch(node, ids, meta.index);
+        sync_services_if_changed(node);
         node.watch_delay = kFirstRetry;
         watch(node);
       });
@@ -245,6 +251,7 @@ void Fleet::fetch(Node& node, const std::vector<std::string>& ids, uint64_t inde
         if (!status.ok()) return after(pause_after(status, node.watch_delay), [this, &node] { watch(node); });
         node.watch_delay = kFirstRetry;
         plan_report(node);
+        sync_services_if_changed(node);
         watch(node);
       });
 }
@@ -275,6 +282,7 @@ void Fleet::report(Node& node) {
     *reports = node.book.take(clock_.steady(), clock_.wall_ns());
     node.reports = !reports->empty();
   }
+  sync_services_if_changed(node);
   if (reports->empty()) return plan_report(node);
   for (const v1::Allocation& one : *reports) *request.add_allocations() = one;
   ask<v1::UpdateAllocationsResponse>(
@@ -291,6 +299,49 @@ void Fleet::report(Node& node) {
           }
         }
         plan_report(node);
+      });
+}
+
+void Fleet::sync_services_after(std::chrono::nanoseconds delay, Node& node) {
+  uint64_t turn = 0;
+  {
+    const MutexLock lock(node.mutex);
+    turn = ++node.sync_turn;
+  }
+  after(delay, [this, &node, turn] { sync_services(node, turn); });
+}
+
+void Fleet::sync_services_if_changed(Node& node) {
+  {
+    const MutexLock lock(node.mutex);
+    if (!node.book.services_changed()) return;
+  }
+  sync_services_after(kGather, node);
+}
+
+// One at a time, so that no older word arrives last. The turns of others that were planned meanwhile are passed over.
+void Fleet::sync_services(Node& node, uint64_t turn) {
+  v1::SyncNodeServicesRequest request;
+  request.set_node_id(node.id.bytes());
+  request.set_secret_id(node.secret.bytes());
+  {
+    const MutexLock lock(node.mutex);
+    if (node.sync_turn != turn || node.syncs) return;
+    node.syncs = true;
+    node.book.say_services(request);
+  }
+  ask<v1::SyncNodeServicesResponse>(
+      node, Kind::services, "/drover.v1.NodeServices/Sync", request, kFetchTime, {},
+      [this, &node, turn](const Result<v1::SyncNodeServicesResponse>& answer, const ReplyMeta&) {
+        bool is_old = false;
+        {
+          const MutexLock lock(node.mutex);
+          node.syncs = false;
+          is_old = node.sync_turn != turn;
+        }
+        if (!answer) return sync_services_after(pause_after(answer.status(), node.sync_delay), node);
+        node.sync_delay = kFirstRetry;
+        sync_services_after(is_old ? kGather : scaled(kSyncEvery, between(0.9, 1.1)), node);
       });
 }
 

@@ -2,7 +2,8 @@
 //
 //   Register ──▶ Heartbeat ready ──▶ a share of the TTL ──▶ Heartbeat …
 //                     └─ the first ──▶ Watch, blocking ──▶ Fetch ──▶ Watch …
-//                                                           └──▶ Update, when a report is due
+//                     │                                     └──▶ Update, when a report is due
+//                     └─ the first ──▶ NodeServices.Sync, when services change and every kSyncEvery
 //
 // A failed call is made again after a growing, jittered time, at the next server where this one is out of reach. There
 // is no thread of a node: answers come on the executor. [any], but for start() and stop().
@@ -59,6 +60,9 @@ class Fleet {
   void fetch(Node& node, const std::vector<std::string>& ids, uint64_t index);
   void plan_report(Node& node);
   void report(Node& node);
+  void sync_services_after(std::chrono::nanoseconds delay, Node& node);
+  void sync_services_if_changed(Node& node);
+  void sync_services(Node& node, uint64_t turn);
 
   void after(std::chrono::nanoseconds delay, std::function<void()> task);
   // How long to wait after the failure: longer from one to the next.

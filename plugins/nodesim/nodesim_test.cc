@@ -2,7 +2,10 @@
 
 #include "allocation_book.h"
 #include "drover/v1/allocation.pb.h"
+#include "drover/v1/job.pb.h"
 #include "drover/v1/node_service.pb.h"
+#include "drover/v1/service.pb.h"
+#include "drover/v1/service_sync.pb.h"
 #include "figures.h"
 #include "settings.h"
 
@@ -154,6 +157,55 @@ TEST(AllocationBookTest, ReportsComeAgain) {
   book.fetched(with("a", 6, v1::DESIRED_STATUS_RUN, v1::CLIENT_STATUS_UNKNOWN), kStart + 4s);
   EXPECT_EQ(words(book.take(kStart + 4s, 4)), "a running");
   EXPECT_EQ(book.running(), 1U);
+}
+
+v1::FetchAllocationsResponse with_services(uint64_t version, std::vector<std::string> names) {
+  v1::FetchAllocationsResponse answer = with("a", version);
+  v1::Allocation& alloc = *answer.mutable_allocations(0);
+  alloc.set_job_id("job");
+  alloc.set_job_version(version);
+  alloc.set_task_group("g");
+  v1::Job& job = *answer.add_jobs();
+  job.set_id("job");
+  job.set_version(version);
+  v1::TaskGroup& group = *job.add_task_groups();
+  group.set_name("g");
+  for (const std::string& name : names) {
+    v1::Service& service = *group.add_services();
+    service.set_name(name);
+    service.set_provider(name == "elsewhere" ? "consul" : "nomad");
+    service.set_port_label("80");
+  }
+  return answer;
+}
+
+// The names of the services that are said.
+std::string said(const AllocationBook& book) {
+  v1::SyncNodeServicesRequest request;
+  book.say_services(request);
+  std::string text;
+  for (const v1::ServiceRegistration& row : request.services())
+    text += row.service_name() + " " + row.address() + ":" + std::to_string(row.port()) + " ";
+  return text;
+}
+
+TEST(AllocationBookTest, ServicesAreSaidWhileTheirAllocationRuns) {
+  const Course course{.start_after = 1s};
+  AllocationBook book(course);
+  book.fetched(with_services(5, {"web", "elsewhere"}), kStart);
+  EXPECT_EQ(said(book), "") << "it has not started";
+  book.services_changed();
+  book.take(kStart + 1s, 1);
+  EXPECT_TRUE(book.services_changed());
+  EXPECT_FALSE(book.services_changed()) << "asked before";
+  EXPECT_EQ(said(book), "web 127.0.0.1:80 ");
+  book.fetched(with_services(6, {"web", "db"}), kStart + 2s);
+  EXPECT_TRUE(book.services_changed());
+  EXPECT_EQ(said(book), "web 127.0.0.1:80 db 127.0.0.1:80 ");
+  book.fetched(with("a", 7, v1::DESIRED_STATUS_STOP), kStart + 3s);
+  book.take(kStart + 3s, 2);
+  EXPECT_TRUE(book.services_changed());
+  EXPECT_EQ(said(book), "");
 }
 
 TEST(FiguresTest, PercentilesAreRightWithinATenth) {

@@ -13,6 +13,7 @@
 #include "drover/v1/allocation.pb.h"
 #include "drover/v1/job.pb.h"
 #include "drover/v1/node.pb.h"
+#include "drover/v1/service_sync.pb.h"
 #include "rules.h"
 #include "services.pb.h"
 

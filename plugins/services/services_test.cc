@@ -12,6 +12,7 @@
 #include "drover/v1/job.pb.h"
 #include "drover/v1/node.pb.h"
 #include "drover/v1/service_registration.pb.h"
+#include "drover/v1/service_sync.pb.h"
 #include "rpc.h"
 #include "rules.h"
 #include "sdk/testing/chance.h"

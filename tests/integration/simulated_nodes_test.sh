@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Fifty simulated nodes with a real server: a job is placed on them, runs and is stopped; their reports share log entries.
+# Fifty simulated nodes with a real server: a job is placed on them, runs, is found by its service and is stopped; their
+# reports share log entries.
 JOIN=""
 . "$(dirname "$0")/servers.sh"
 
@@ -26,6 +27,12 @@ job "many" {
   }
   group "g" {
     count = 100
+    service {
+      name     = "shown"
+      provider = "nomad"
+      address  = "10.0.0.1"
+      port     = "8000"
+    }
     task "t" {
       driver = "raw_exec"
       config {
@@ -44,6 +51,10 @@ summary() { on one operator api /v1/job/many/summary | tr -d ' \n' | tee "$WORK/
 summary_says() { summary "$1" || { cat "$WORK/summary"; return 1; }; }
 eventually 20 "the job does not run" summary_says '"Running":100'
 progress_says() { tail -n 1 "$WORK/nodesim.log" | tee "$WORK/said" | grep -q -- "$1" || { cat "$WORK/said"; return 1; }; }
+# Every node says the services of its allocations, and no longer when they are stopped.
+instances() { on one operator api /v1/service/shown | grep -c '"ServiceName"' | tee "$WORK/instances"; }
+instances_are() { [ "$(instances)" -eq "$1" ] || { cat "$WORK/instances"; return 1; }; }
+eventually 20 "the services are not there" instances_are 100
 eventually 10 "the nodes do not say so" progress_says "nodes ready 50 of 50, allocations running 100"
 
 # Several times fifty nodes report at the same moment, and each time that is a few entries.
@@ -56,6 +67,7 @@ ENTRIES=$(metric AllocationsReported)
 
 expect 0 "" on one job stop -detach many
 eventually 20 "the job is not stopped" summary_says '"Complete":100'
+eventually 20 "the services are still there" instances_are 0
 
 kill -INT "$NODESIM"
 eventually 10 "the simulation does not end" gone "$NODESIM"

@@ -2,7 +2,7 @@
 
 #include "drover/v1/service_provider.pb.h"
 #include "drover/v1/check_provider.pb.h"
-#include "services.pb.h"
+#include "drover/v1/service_sync.pb.h"
 #include "tables.h"
 
 namespace drover::services {
