@@ -34,6 +34,9 @@ Status AllocHooks::prerun(std::stop_token stop) {
 void AllocHooks::update() {
   for (const Entry& entry : entries_) note(entry.part->update(), alloc_.id(), entry.name, "update");
 }
+void AllocHooks::prerestart(const std::stop_token& stop) {
+  for (const Entry& entry : entries_) note(entry.part->prerestart(stop), alloc_.id(), entry.name, "prerestart");
+}
 void AllocHooks::prekill() {
   for (const Entry& entry : entries_) note(entry.part->prekill(), alloc_.id(), entry.name, "prekill");
 }

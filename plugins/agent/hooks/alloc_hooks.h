@@ -16,6 +16,7 @@ class AllocHooks {
   // Until one fails. Errors: pre-run hook "NAME" failed: CAUSE.
   Status prerun(std::stop_token stop);
   void update();
+  void prerestart(const std::stop_token& stop);
   void prekill();
   void postrun();
   // Asks all of them. Errors: of the first that failed.

@@ -91,6 +91,7 @@ class Caretaker final : public AllocHook {
       return owner_.refusal;
     }
     Status update() override { return note("update"); }
+    Status prerestart(std::stop_token) override { return note("prerestart"); }
     Status prekill() override { return note("prekill"); }
     Status postrun() override { return note("postrun"); }
     Status destroy() override {
@@ -163,6 +164,22 @@ TEST_F(AgentWithHooks, AnUpdateReachesTheTaskThatRuns) {
   EXPECT_TRUE(calls_.wait("web update"));
   servers_.stop(id);
   until_status(id, v1::CLIENT_STATUS_COMPLETE);
+}
+
+TEST_F(AgentWithHooks, HearThatAllTasksAreRestarted) {
+  start();
+  const std::string id = place({task("web")});
+  until_status(id, v1::CLIENT_STATUS_RUNNING);
+  v1::RestartAllocationRequest restart;
+  restart.set_alloc_id(id);
+  restart.set_all_tasks(true);
+  ASSERT_TRUE(ask<v1::ClientResponse>("Restart", restart).ok());
+  servers_.until(id, [](const v1::Allocation& a) {
+    return a.task_states().at("web").restarts() == 1 && a.task_states().at("web").state() == "running";
+  });
+  const std::vector<std::string> calls = calls_.take();
+  EXPECT_EQ((std::vector<std::string>{"prerun", "prerestart"}), of("alloc", calls));
+  EXPECT_LT(std::ranges::find(calls, "alloc prerestart"), std::ranges::find(calls, "web prekill"));
 }
 
 TEST_F(AgentWithHooks, KeepTheirStateOverTheAgentsEnd) {

@@ -146,13 +146,7 @@ Status AllocRunner::restart(const std::string& name) {
 
 Status AllocRunner::restart_all() {
   if (is_terminal()) return failed_precondition("restart of an alloc that should not run");
-  for (const auto& runner : runners_) {
-    if (runner->view().progress == TaskView::Progress::dead) {
-      runner->revive("User requested all tasks to restart");
-    } else if (Status status = runner->restart("User requested all tasks to restart"); !status.ok()) {
-      log::debug("agent", "task not restarted", {{"task", runner->name()}, {"reason", status.message()}});
-    }
-  }
+  note([](Flags& flags) { flags.restart_all = true; });
   return ok_status();
 }
 
@@ -366,13 +360,14 @@ Async<> AllocRunner::run_tasks() {
     {
       MutexLock lock(mutex_);
       now = flags_;
-      flags_.dirty = flags_.new_spec = false;
+      flags_.dirty = flags_.new_spec = flags_.restart_all = false;
     }
     if (now.detach) {
       for (const auto& runner : runners_) runner->detach();
       break;
     }
     if (now.new_spec) co_await apply_update();
+    if (now.restart_all && !now.stop) co_await restart_tasks();
     const std::vector<TaskView> tasks = views();
     const LifecycleDecision decision = decide_lifecycle(tasks, now.stop);
     is_over = decision.done;
@@ -415,6 +410,22 @@ Async<> AllocRunner::apply_update() {
   const AllocSpecPtr spec = this->spec();
   for (const auto& runner : runners_) runner->update(spec);
   co_await call_hooks([](AllocHooks& hooks) { hooks.update(); });
+}
+
+Async<> AllocRunner::restart_tasks() {
+  std::stop_token stop;
+  {
+    MutexLock lock(mutex_);
+    stop = interrupt_.get_token();
+  }
+  co_await call_hooks([stop](AllocHooks& hooks) { hooks.prerestart(stop); });
+  for (const auto& runner : runners_) {
+    if (runner->view().progress == TaskView::Progress::dead) {
+      runner->revive("User requested all tasks to restart");
+    } else if (Status status = runner->restart("User requested all tasks to restart"); !status.ok()) {
+      log::debug("agent", "task not restarted", {{"task", runner->name()}, {"reason", status.message()}});
+    }
+  }
 }
 
 Async<> AllocRunner::carry_out(LifecycleDecision decision) {

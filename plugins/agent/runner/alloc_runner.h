@@ -52,7 +52,7 @@ class AllocRunner final : private HookedAlloc, private HookRows {
   void detach();
   // Restarts one task, or all that run when `task` is empty.
   Status restart(const std::string& task);
-  // Restarts all tasks, those that have ended too.
+  // Restarts all tasks, those that have ended too, once the hooks have heard of it.
   Status restart_all();
   Status signal(const std::string& task, const std::string& name);
   void driver_event(const std::string& task, const std::string& driver, const driver::DriverTaskEvent& event);
@@ -83,6 +83,7 @@ class AllocRunner final : private HookedAlloc, private HookRows {
     bool detach = false;
     std::optional<std::chrono::nanoseconds> kill_cap;
     bool new_spec = false;
+    bool restart_all = false;
   };
   void make_runners(const std::vector<std::pair<std::string, StoredTask>>& stored);
 
@@ -103,6 +104,7 @@ class AllocRunner final : private HookedAlloc, private HookRows {
   Async<> run_tasks();
   Async<Status> prerun();
   Async<> apply_update();
+  Async<> restart_tasks();
   Async<> carry_out(LifecycleDecision decision);
   Async<> await_destruction();
   bool remove_everything();  // false: it is kept. [borrowed]

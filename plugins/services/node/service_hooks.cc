@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "drover/pause.h"
 #include "drover/resolved_service.h"
 #include "drover/v1/allocation.pb.h"
 #include "drover/v1/job.pb.h"
@@ -61,6 +62,7 @@ class Said {
     say(instances);
     return ok_status();
   }
+  bool is_published() const { return !providers_.empty(); }
   Status remove() {
     if (providers_.empty()) return ok_status();
     providers_.clear();
@@ -96,6 +98,14 @@ class GroupPart final : public AllocHook::Part {
 
   Status prerun(std::stop_token) override { return publish(); }
   Status update() override { return is_over_ ? ok_status() : publish(); }
+  // As at a stop, and back again: whoever was sent to it looks for another one.
+  Status prerestart(std::stop_token stop) override {
+    if (is_over_ || !said_.is_published()) return ok_status();
+    DROVER_RETURN_IF_ERROR(said_.withdraw());
+    const AllocSpecPtr spec = alloc_.spec();
+    const bool goes_on = pause_for(std::chrono::nanoseconds(spec->group->shutdown_delay()), stop);
+    return goes_on ? publish() : ok_status();
+  }
   Status prekill() override { return is_over_ = true, said_.withdraw(); }
   Status postrun() override { return is_over_ = true, said_.remove(); }
   Status destroy() override { return said_.remove(); }
@@ -155,12 +165,13 @@ class TaskPart final : public TaskHook::Part {
     const driver::NetworkOverride made = task_.driver_network();
     const bool has_network = !made.addr().empty() || !made.port_map().empty();
     DROVER_TRY(const v1::StoredInstances all,
-               resolve_all(task.services(), {.allocation = *spec->allocation,
-                                             .task = &task,
-                                             .network = &network,
-                                             .driver_network = has_network ? &made : nullptr,
-                                             .environment = environment_,
-                                             .node = node_}));
+               resolve_all(task.services(),
+                           {.allocation = *spec->allocation,
+                            .task = &task,
+                            .network = &network,
+                            .driver_network = has_network ? &made : nullptr,
+                            .environment = environment_,
+                            .node = node_}));
     return said_.put(all);
   }
 

@@ -22,6 +22,7 @@ class FakeProvider final : public ServiceProvider {
     said_.clear();
     for (const auto& each : request.instances())
       said_ += each.service() + "/" + each.task() + (each.tags_size() > 0 ? "#" + each.tags(0) : "") + " ";
+    if (history_.empty() || history_.back() != said_) history_.push_back(said_);
     return v1::SyncServicesResponse();
   }
   std::string said() {
@@ -29,8 +30,14 @@ class FakeProvider final : public ServiceProvider {
     return said_;
   }
 
+  std::vector<std::string> history() {
+    MutexLock lock(mutex_);
+    return history_;
+  }
+
  private:
   Mutex mutex_;
+  std::vector<std::string> history_ DROVER_GUARDED_BY(mutex_);
   std::string said_ DROVER_GUARDED_BY(mutex_);
 };
 
@@ -107,6 +114,22 @@ TEST_F(ServiceHooksTest, AGroupIsFoundFromBeforeItsTasksUntilTheyAreKilled) {
   ASSERT_TRUE(part->update().ok());
   EXPECT_EQ(said(), "");
   ASSERT_TRUE(part->postrun().ok() && part->destroy().ok());
+}
+
+TEST_F(ServiceHooksTest, AGroupGoesAndComesBackWhenAllItsTasksAreRestarted) {
+  GroupServicesHook hook(setup_);
+  FakeAlloc alloc;
+  auto part = hook.attach(alloc, state_);
+  ASSERT_TRUE(part->prerestart({}).ok());
+  EXPECT_EQ(said(), "") << "nothing was published before";
+  ASSERT_TRUE(part->prerun({}).ok());
+  EXPECT_EQ(said(), "front/#one ");
+  ASSERT_TRUE(part->prerestart({}).ok());
+  EXPECT_EQ(said(), "front/#one ");
+  EXPECT_EQ(provider_.history(), (std::vector<std::string>{"", "front/#one ", "", "front/#one "}));
+  ASSERT_TRUE(part->prekill().ok());
+  ASSERT_TRUE(part->prerestart({}).ok());
+  EXPECT_EQ(said(), "") << "it is over";
 }
 
 TEST_F(ServiceHooksTest, AGroupWhoseServiceCannotBeResolvedFails) {

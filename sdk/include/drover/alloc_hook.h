@@ -2,6 +2,7 @@
 //
 //   attach ──▶ prerun ──▶ (tasks) ──▶ postrun ──▶ destroy
 //                 │ update: the servers describe it anew
+//                 │ prerestart: all of its tasks are about to be restarted, by order
 //                 │ prekill: the tasks are about to be stopped
 //                 └ shutdown: the agent ends; the tasks go on
 //
@@ -90,6 +91,8 @@ class AllocHook {
     // `stop` is requested when the allocation is to end meanwhile, or the agent.
     virtual Status prerun(std::stop_token stop) { return (void)stop, ok_status(); }
     virtual Status update() { return ok_status(); }
+    // The tasks are restarted when it returns, also when it failed. `stop` as with prerun.
+    virtual Status prerestart(std::stop_token stop) { return (void)stop, ok_status(); }
     virtual Status prekill() { return ok_status(); }
     virtual Status postrun() { return ok_status(); }
     virtual Status destroy() { return ok_status(); }  // what is kept of an allocation that has ended is removed
