@@ -276,9 +276,15 @@ void AllocChecks::resume(const std::string& task) {
 // on while it was away.
 void AllocChecks::started(const std::string& task) {
   const MutexLock lock(mutex_);
+  running_.insert(task);
   for (auto& [id, check] : checks_) {
     if (check.what.inside.empty() || check.what.inside == task) check.watch.begin(node_.now());
   }
+}
+
+void AllocChecks::ended(const std::string& task) {
+  const MutexLock lock(mutex_);
+  running_.erase(task);
 }
 
 void AllocChecks::pause(const std::string& task) {
@@ -287,6 +293,7 @@ void AllocChecks::pause(const std::string& task) {
   {
     const MutexLock lock(mutex_);
     paused_.insert(task);
+    running_.erase(task);
     for (auto& [id, check] : checks_) {
       if (check.what.task != task) continue;
       numbers.push_back(std::exchange(check.number, 0));
@@ -408,12 +415,14 @@ std::vector<AllocChecks::Order> AllocChecks::due_restarts() {
   const MutexLock lock(mutex_);
   for (auto& [id, check] : checks_) {
     if (!check.what.restart || check.number == 0 || asked.contains(check.what.task)) continue;
-    if (!check.watch.look(*check.what.restart, check.state.outcome, now)) continue;
-    asked.insert(check.what.task);
     Order order{.check = check.what.check->name(), .tasks = {}};
     for (const auto& [name, port] : tasks_) {
-      if (check.what.inside.empty() || check.what.inside == name) order.tasks.push_back(port);
+      const bool is_meant = check.what.inside.empty() || check.what.inside == name;
+      if (is_meant && running_.contains(name)) order.tasks.push_back(port);
     }
+    // While they wait to start there is nothing to restart; grace begins anew when they have.
+    if (order.tasks.empty() || !check.watch.look(*check.what.restart, check.state.outcome, now)) continue;
+    asked.insert(check.what.task);
     orders.push_back(std::move(order));
   }
   for (auto& [id, check] : checks_) {

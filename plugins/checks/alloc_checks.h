@@ -60,6 +60,7 @@ class AllocChecks : public std::enable_shared_from_this<AllocChecks> {
   void close_task(const std::string& task);
   void resume(const std::string& task);  // it is about to start
   void started(const std::string& task);
+  void ended(const std::string& task);
   void pause(const std::string& task);   // it is about to be stopped
 
   // --- Others.
@@ -108,6 +109,7 @@ class AllocChecks : public std::enable_shared_from_this<AllocChecks> {
   std::map<std::string, Check> checks_ DROVER_GUARDED_BY(mutex_);  // by identifier
   std::map<std::string, std::shared_ptr<TaskPort>> tasks_ DROVER_GUARDED_BY(mutex_);
   std::set<std::string> paused_ DROVER_GUARDED_BY(mutex_);
+  std::set<std::string> running_ DROVER_GUARDED_BY(mutex_);  // tasks
   bool is_observing_ DROVER_GUARDED_BY(mutex_) = false;
   bool is_over_ DROVER_GUARDED_BY(mutex_) = false;
 };

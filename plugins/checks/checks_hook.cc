@@ -32,6 +32,7 @@ class TaskPart final : public TaskHook::Part {
   Status prestart(TaskPrestart&) override { return checks_->resume(name_), ok_status(); }
   Status poststart() override { return checks_->started(name_), ok_status(); }
   Status prekill() override { return checks_->pause(name_), ok_status(); }
+  Status exited() override { return checks_->ended(name_), ok_status(); }
   Status stop() override { return checks_->pause(name_), ok_status(); }
 
  private:
