@@ -41,7 +41,6 @@ std::string_view absence(std::string_view name) {
   if (is_one_of(kConsul)) return "needs Consul, of which this agent's configuration says nothing (the block consul)";
   if (is_one_of(kVault)) return "needs Vault, of which this agent's configuration says nothing (the block vault)";
   if (is_one_of(kDebug)) return "prints the inside of Go's values; printf with %v shows what is there";
-  if (name == "byMeta") return "is not carried out: range over the services, and look at .ServiceMeta";
   if (name == "plugin" || name == "writeToFile") return "is not carried out: a template only writes its destination";
   if (name == "sockaddr") return "is not carried out; the attribute unique.network.ip-address has the node's address";
   return {};

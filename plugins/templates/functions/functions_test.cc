@@ -103,6 +103,13 @@ TEST(JobFunctions, Lists) {
        R"({"a":{"b":"1"},"c":"2"})"},
       {R"({{ parseJSON "[{\"Key\":\"a/b/c\",\"Value\":\"1\"},{\"Key\":\"d\",\"Value\":\"2\"}]" | byKey | toJSON }})",
        R"({"a":{"b/c":{"Key":"b/c","Value":"1"}}})"},
+      {R"({{ parseJSON "[{\"ServiceMeta\":{\"v\":\"2\",\"who\":\"a.b\"}},{\"ServiceMeta\":{\"who\":\"c\"}}]" )"
+       R"(| byMeta "who,v|int,dc" | toJSON }})",
+       R"({"a_b_00002__no_dc_":[{"ServiceMeta":{"v":"2","who":"a.b"}}],"c_00000__no_dc_":[{"ServiceMeta":{"who":"c"}}]})"},
+      {R"({{ parseJSON "[{\"ServiceMeta\":{\"v\":\"x\"}}]" | byMeta "v|int" }})",
+       "template 1:43: byMeta: the meta entry \"v\" is no number: \"x\""},
+      {R"({{ parseJSON "[1]" | byMeta "v" }})",
+       "template 1:22: byMeta: an element of the list is no service of Consul"},
       {R"({{ parseJSON "[1]" | byKey }})",
        "template 1:22: byKey: an element of the list is no pair of a key and a value"},
   });

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cctype>
+#include <charconv>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -150,10 +152,54 @@ Result<Value> explode(Arguments arguments) {
   return explode_map(std::span(&value, 1));
 }
 
+// ---- lists of services, as `service` of Consul gives them
+
+// One part of a group's name: the entry of the service's meta, "_no_KEY_" without one. With "|int" behind its key it is
+// a number of at least five digits.
+Result<std::string> meta_part(const json& meta, const std::string& wish) {
+  constexpr std::string_view kInt = "|int";
+  const bool is_int = wish.ends_with(kInt);
+  const std::string key = is_int ? wish.substr(0, wish.size() - kInt.size()) : wish;
+  const auto at = meta.find(key);
+  const std::string text = at != meta.end() && at->is_string() ? at->get<std::string>() : std::string();
+  if (!is_int) return text.empty() ? "_no_" + key + "_" : text;
+  int64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stopped, error] = std::from_chars(text.data(), end, number);
+  if (!text.empty() && (error != std::errc() || stopped != end))
+    return invalid_argument("the meta entry \"" + key + "\" is no number: \"" + text + "\"");
+  std::string digits = std::to_string(number < 0 ? -number : number);
+  const size_t width = number < 0 ? 4 : 5;  // with its sign
+  if (digits.size() < width) digits.insert(0, width - digits.size(), '0');
+  return (number < 0 ? "-" : "") + digits;
+}
+
+Result<Value> by_meta(Arguments arguments) {
+  DROVER_TRY(const std::string wishes, text_at(arguments, 0));
+  DROVER_TRY(const json* list, list_at(arguments, 1));
+  json out = json::object();
+  for (const json& item : *list) {
+    if (!item.is_object() || !item.contains("ServiceMeta") || !item["ServiceMeta"].is_object())
+      return invalid_argument("an element of the list is no service of Consul");
+    std::string name;
+    for (size_t from = 0; from <= wishes.size();) {
+      const size_t end = std::min(wishes.find(',', from), wishes.size());
+      DROVER_TRY(const std::string part, meta_part(item["ServiceMeta"], wishes.substr(from, end - from)));
+      name += (from == 0 ? "" : "_") + part;
+      from = end + 1;
+    }
+    const auto is_plain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-'; };
+    std::ranges::replace_if(name, [&](char c) { return !is_plain(c); }, '_');
+    out[name].push_back(item);
+  }
+  return value_of(std::move(out));
+}
+
 }  // namespace
 
 const FunctionTable& list_functions() {
   static const FunctionTable kTable = {{"byKey", {1, 1, by_key}},
+                                       {"byMeta", {2, 2, by_meta}},
                                        {"byTag", {1, 1, by_tag}},
                                        {"contains", {2, 2, contains}},
                                        {"containsAll", {2, 2, contains_all}},
