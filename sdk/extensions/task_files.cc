@@ -155,6 +155,16 @@ Result<Fd> TaskFiles::open_folder(std::string_view path) const {
   return opened;
 }
 
+Status TaskFiles::write_secret(std::string_view path, std::string_view content) const {
+  Ownership owner{.mode = 0600, .user = {}, .group = {}};
+  struct stat secrets {};
+  if (::stat(folders_.task.secrets.c_str(), &secrets) == 0) {
+    owner.user = secrets.st_uid;
+    owner.group = secrets.st_gid;
+  }
+  return write(path, content, owner).status();
+}
+
 Result<bool> TaskFiles::write(std::string_view path, std::string_view content, const Ownership& owner) const {
   DROVER_TRY(const Place place, place_of(path));
   DROVER_TRY(const Fd folder, place.folder(fs::path(place.path).parent_path(), path));

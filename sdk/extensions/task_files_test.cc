@@ -60,6 +60,19 @@ TEST_F(TaskFilesTest, WritesTheWholeFileOnceWithItsMode) {
   EXPECT_EQ(files, 1U);  // nothing is left beside it
 }
 
+TEST_F(TaskFilesTest, ASecretIsForTheOwnerOfTheSecretsAlone) {
+  ASSERT_TRUE(closed_.write_secret("secrets/token", "hidden").ok());
+  EXPECT_EQ(mode_of(root_ + "/web/secrets/token"), 0600u);
+  EXPECT_EQ(closed_.write_secret("../../x", "hidden").code(), Code::invalid_argument);
+  if (::geteuid() != 0) return;  // nobody else can give a file away
+  ASSERT_EQ(::chown((root_ + "/web/secrets").c_str(), 65534, 65533), 0);
+  ASSERT_TRUE(closed_.write_secret("secrets/other", "hidden").ok());
+  struct stat found {};
+  ASSERT_EQ(::stat((root_ + "/web/secrets/other").c_str(), &found), 0);
+  EXPECT_EQ(found.st_uid, 65534u);
+  EXPECT_EQ(found.st_gid, 65533u);
+}
+
 TEST_F(TaskFilesTest, NothingOutsideIsReadOrWritten) {
   fs::create_symlink(outside_ + "/secret", root_ + "/web/local/link");
   fs::create_symlink("../../../secret", root_ + "/web/local/relative");

@@ -1,7 +1,5 @@
 #include "tokens/task_tokens.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -99,16 +97,9 @@ class TokenPart final : public TaskHook::Part {
     }
   }
 
-  // The file belongs to whom the secrets belong: the task's user.
   Status write(const std::string& token, const Variables& environment) const {
-    struct stat secrets {};
-    TaskFiles::Ownership owner{.mode = 0600, .user = {}, .group = {}};
-    if (::stat(task_.folders().secrets.c_str(), &secrets) == 0) {
-      owner.user = secrets.st_uid;
-      owner.group = secrets.st_gid;
-    }
     const TaskFiles files(task_file_folders(task_.alloc_folders(), task_.folders(), environment), /*is_closed=*/true);
-    return files.write(kFile, token, owner).status();
+    return files.write_secret(kFile, token);
   }
 
   const TokenSetup& setup_;

@@ -1,7 +1,5 @@
 #include "node/identity_hook.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <atomic>
 #include <charconv>
@@ -124,14 +122,8 @@ class IdentityPart final : public TaskHook::Part {
     }
   }
 
-  // Files belong to whom the secrets belong: the task's user. Says what is to be done about the new tokens.
+  // Says what is to be done about the new tokens.
   Result<Change> write(const v1::SignIdentitiesResponse& tokens) {
-    struct stat secrets {};
-    TaskFiles::Ownership owner{.mode = 0600, .user = {}, .group = {}};
-    if (::stat(task_.folders().secrets.c_str(), &secrets) == 0) {
-      owner.user = secrets.st_uid;
-      owner.group = secrets.st_gid;
-    }
     std::shared_ptr<TaskFiles> files;
     {
       const MutexLock lock(mutex_);
@@ -142,7 +134,7 @@ class IdentityPart final : public TaskHook::Part {
       const auto identity = identity_named(one.name());
       if (!identity) continue;
       if (identity->file() && files)
-        DROVER_RETURN_IF_ERROR(files->write(file_of(*identity), one.token(), owner).status());
+        DROVER_RETURN_IF_ERROR(files->write_secret(file_of(*identity), one.token()));
       add_change(*identity, change);
     }
     return change;

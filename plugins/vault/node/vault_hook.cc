@@ -1,7 +1,5 @@
 #include "node/vault_hook.h"
 
-#include <sys/stat.h>
-
 #include <atomic>
 #include <random>
 
@@ -248,21 +246,14 @@ class VaultPart final : public TaskHook::Part {
     fail("Vault: failed to send signal: " + status.message());
   }
 
-  // The file belongs to whom the secrets belong: the task's user.
   Status write_file(const std::string& token) {
     if (block_.disable_file()) return ok_status();
-    struct stat secrets {};
-    TaskFiles::Ownership owner{.mode = 0600, .user = {}, .group = {}};
-    if (::stat(task_.folders().secrets.c_str(), &secrets) == 0) {
-      owner.user = secrets.st_uid;
-      owner.group = secrets.st_gid;
-    }
     std::shared_ptr<TaskFiles> files;
     {
       const MutexLock lock(mutex_);
       files = files_;
     }
-    return files ? files->write(kFile, token, owner).status() : ok_status();
+    return files ? files->write_secret(kFile, token) : ok_status();
   }
 
   void fail(const std::string& why) {
