@@ -24,7 +24,7 @@ struct Flag {
   std::string_view name;
   std::string_view path;  // option that it sets; "" when it is handled apart
   bool takes_value;
-  std::string_view help;
+  std::string_view help;  // empty: it is that of the option
 };
 
 constexpr std::array kFlags = {
@@ -54,6 +54,37 @@ constexpr std::array kFlags = {
     Flag{"state-dir", "client.state_dir", true, "Folder of the client's state."},
     Flag{"alloc-dir", "client.alloc_dir", true, "Folder of the allocations' files."},
     Flag{"network-interface", "client.network_interface", true, "Interface whose address allocations use."},
+    Flag{"consul-address", "consul.address", true, ""},
+    Flag{"consul-auth", "consul.auth", true, ""},
+    Flag{"consul-auto-advertise", "consul.auto_advertise", false, ""},
+    Flag{"consul-ca-file", "consul.ca_file", true, ""},
+    Flag{"consul-cert-file", "consul.cert_file", true, ""},
+    Flag{"consul-checks-use-advertise", "consul.checks_use_advertise", false, ""},
+    Flag{"consul-client-auto-join", "consul.client_auto_join", false, ""},
+    Flag{"consul-client-service-name", "consul.client_service_name", true, ""},
+    Flag{"consul-client-http-check-name", "consul.client_http_check_name", true, ""},
+    Flag{"consul-key-file", "consul.key_file", true, ""},
+    Flag{"consul-server-auto-join", "consul.server_auto_join", false, ""},
+    Flag{"consul-server-service-name", "consul.server_service_name", true, ""},
+    Flag{"consul-server-http-check-name", "consul.server_http_check_name", true, ""},
+    Flag{"consul-server-serf-check-name", "consul.server_serf_check_name", true, ""},
+    Flag{"consul-server-rpc-check-name", "consul.server_rpc_check_name", true, ""},
+    Flag{"consul-ssl", "consul.ssl", false, ""},
+    Flag{"consul-token", "consul.token", true, ""},
+    Flag{"consul-verify-ssl", "consul.verify_ssl", false, ""},
+    Flag{"consul-allow-unauthenticated", "consul.allow_unauthenticated", false, ""},
+    Flag{"vault-enabled", "vault.enabled", false, ""},
+    Flag{"vault-address", "vault.address", true, ""},
+    Flag{"vault-token", "vault.token", true, ""},
+    Flag{"vault-namespace", "vault.namespace", true, ""},
+    Flag{"vault-create-from-role", "vault.create_from_role", true, ""},
+    Flag{"vault-allow-unauthenticated", "vault.allow_unauthenticated", false, ""},
+    Flag{"vault-ca-file", "vault.ca_file", true, ""},
+    Flag{"vault-ca-path", "vault.ca_path", true, ""},
+    Flag{"vault-cert-file", "vault.cert_file", true, ""},
+    Flag{"vault-key-file", "vault.key_file", true, ""},
+    Flag{"vault-tls-skip-verify", "vault.tls_skip_verify", false, ""},
+    Flag{"vault-tls-server-name", "vault.tls_server_name", true, ""},
 };
 
 void set(ConfigBlock& root, std::string_view path, hcl::Value value, std::string_view flag) {
@@ -140,7 +171,7 @@ std::string agent_help() {
       "Options:\n\n";
   for (const Flag& flag : kFlags) {
     text += "  -" + std::string(flag.name) + (flag.takes_value ? "=<value>" : "") + "\n      " +
-            std::string(flag.help) + "\n";
+            (flag.help.empty() ? "Sets " + std::string(flag.path) + "." : std::string(flag.help)) + "\n";
   }
   return text;
 }
@@ -373,7 +404,7 @@ Result<AgentSettings> agent_settings(const ConfigBlock& checked, bool dev,
   }
   // A plugin may find servers elsewhere: its block says so.
   const bool finds_servers = std::ranges::any_of(checked.blocks, [](const ConfigBlock& block) {
-    return block.place.line > 0 && block.boolean("client_auto_join");
+    return !block.place.file.empty() && block.boolean("client_auto_join");
   });
   if (!s.server && s.servers.empty() && !finds_servers) {
     return failed_precondition(

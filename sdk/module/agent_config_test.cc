@@ -551,10 +551,26 @@ TEST_F(AgentConfigTest, SecretsAreNotShown) {
   EXPECT_NE(json.find("\"Datacenter\":\"dc1\""), std::string::npos) << json;
 }
 
+TEST_F(AgentConfigTest, FlagsOfConsulAndVaultSetTheirBlocks) {
+  const std::vector<std::string> words = {"-consul-address=10.0.0.1:8500", "-consul-auto-advertise=false",
+                                          "-consul-ssl", "-vault-enabled", "-vault-create-from-role", "apps"};
+  const auto raw = read_agent_arguments(words);
+  ASSERT_TRUE(raw) << raw.status().to_string();
+  const ConfigBlock* consul = raw->root.block("consul");
+  ASSERT_NE(consul, nullptr);
+  EXPECT_EQ(consul->place.file, "flag -consul-address") << "it is there, without a file";
+  EXPECT_EQ(consul->string("address"), "10.0.0.1:8500");
+  EXPECT_FALSE(consul->boolean("auto_advertise", true));
+  EXPECT_TRUE(consul->boolean("ssl"));
+  EXPECT_TRUE(raw->root.block("vault")->boolean("enabled"));
+  EXPECT_EQ(raw->root.block("vault")->string("create_from_role"), "apps");
+}
+
 TEST_F(AgentConfigTest, HelpNamesEveryFlag) {
   const std::string help = agent_help();
 
-  for (const char* flag : {"-config=<value>", "-dev\n", "-data-dir=<value>", "-server\n", "-client\n"}) {
+  for (const char* flag : {"-config=<value>", "-dev\n", "-data-dir=<value>", "-server\n", "-client\n",
+                           "-consul-token=<value>\n      Sets consul.token.\n", "-vault-enabled\n"}) {
     EXPECT_NE(help.find(flag), std::string::npos) << flag;
   }
 }
