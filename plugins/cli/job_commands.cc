@@ -44,11 +44,15 @@ int job_run(Run& run) {
   auto source = read_job_source(run, run.arguments.positional()[0], job);
   if (!source) return run.fail("Error getting job struct", source.status());
   warn_of_integrations(run);
+  v1::RegisterJobRequest& request = *source;
+  if (run.arguments.is_set("consul-namespace"))
+    request.mutable_job()->set_consul_namespace(run.arguments.value("consul-namespace"));
   if (run.arguments.on("output")) {
-    run.out << json{{"Job", json::parse(job)}}.dump(4) << "\n";
+    json shown = json::parse(job);
+    if (request.job().has_consul_namespace()) shown["ConsulNamespace"] = request.job().consul_namespace();
+    run.out << json{{"Job", std::move(shown)}}.dump(4) << "\n";
     return 0;
   }
-  v1::RegisterJobRequest& request = *source;
   follow_namespace(run, request.job());
   for (const auto& [flag, name] :
        {std::pair("check-index", "job_modify_index"), std::pair("eval-priority", "eval_priority")}) {
@@ -247,6 +251,8 @@ Definition define_run(std::string name) {
   flags.push_back(on_off("preserve-counts", "Keep the counts of groups that run already"));
   flags.push_back(on_off("policy-override", "Go on where a policy that may be overridden forbids it"));
   for (Flag& flag : integration_flags(true)) flags.push_back(std::move(flag));
+  flags.push_back(with_value("consul-namespace", "",
+                             "Consul's namespace of the services and templates of groups that name none"));
   flags.push_back(with_value("plan", "", "Do exactly what this file of job plan -out says, or nothing"));
   flags.push_back(with_value("check-index", "",
                              "Register only if the job's modify index is this; 0: only if there is no such job"));

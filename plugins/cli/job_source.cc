@@ -60,13 +60,14 @@ std::vector<Flag> integration_flags(bool consul) {
   for (const std::string service : {"vault", "consul"}) {
     if (service == "consul" && !consul) continue;
     flags.push_back(with_value(service + "-token", "", "Accepted and not used: tasks log in by themselves"));
+    if (service == "consul") continue;
     flags.push_back(with_value(service + "-namespace", "", "Accepted and not used: tasks log in by themselves"));
   }
   return flags;
 }
 
 void warn_of_integrations(Run& run) {
-  for (const char* flag : {"vault-token", "vault-namespace", "consul-token", "consul-namespace"}) {
+  for (const char* flag : {"vault-token", "vault-namespace", "consul-token"}) {
     if (run.arguments.is_set(flag)) {
       run.err << "Warning: -" << flag
               << " is not used: tasks log in to Vault and Consul with identities of their own\n";

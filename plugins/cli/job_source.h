@@ -15,8 +15,8 @@ namespace drover::cli {
 
 // The flags -var, -var-file, -hcl2-strict and -json.
 std::vector<Flag> job_source_flags();
-// -vault-token, -vault-namespace and, with `consul`, the same of Consul. Tasks log in by themselves: who gives one is
-// told that it is not used, and it is sent nowhere.
+// -vault-token, -vault-namespace and, with `consul`, -consul-token. Tasks log in by themselves: who gives one is told
+// that it is not used, and it is sent nowhere.
 std::vector<Flag> integration_flags(bool consul);
 void warn_of_integrations(Run& run);
 

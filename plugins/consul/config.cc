@@ -121,6 +121,7 @@ Result<Config> read_config(const ConfigBlock& block, const Environment& environm
   to.token = first_of(block.string("token"), environment("CONSUL_HTTP_TOKEN"));
   to.auth = first_of(block.string("auth"), environment("CONSUL_HTTP_AUTH"));
   to.name_space = first_of(block.string("namespace"), environment("CONSUL_NAMESPACE"));
+  if (to.name_space == kDefaultNamespace) to.name_space.clear();
   to.tls.ca_file = first_of(block.string("ca_file"), environment("CONSUL_CACERT"));
   to.tls.cert_file = first_of(block.string("cert_file"), environment("CONSUL_CLIENT_CERT"));
   to.tls.key_file = first_of(block.string("key_file"), environment("CONSUL_CLIENT_KEY"));

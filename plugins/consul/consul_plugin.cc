@@ -33,7 +33,7 @@ class ConsulPlugin final : public Plugin {
 
   Status start(Host& host) override {
     const ConfigBlock* block = host.configuration("consul");
-    if (!block || block->place.line == 0) return ok_status();  // the operator wrote none
+    if (!block || block->place.file.empty()) return ok_status();  // the operator wrote none, and gave no flag
     DROVER_TRY(config_, read_config(*block, [](const std::string& name) {
                  const char* value = std::getenv(name.c_str());
                  return std::string(value ? value : "");
@@ -46,7 +46,8 @@ class ConsulPlugin final : public Plugin {
     if (config_.advertises) own_.start(*client_, own_services(host.agent(), api_access(host), config_));
     if (host.agent().client) {
       relay_.start(*client_, host.clock());
-      provider_.start(*client_, host.clock(), [this] { relay_.look_soon(); });
+      provider_.start(*client_, host.clock(), host.metrics(),
+                      [this](const auto& namespaces) { relay_.look_soon(namespaces); });
       logouts_.start(host, client_);
       token_setup_ = {.host = &host,
                       .client = client_,

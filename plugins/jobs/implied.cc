@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 
+#include "drover/resolved_service.h"
 #include "drover/v1/job.pb.h"
 
 namespace drover::jobs {
@@ -36,7 +37,8 @@ void add_default(const v1::Job& job, v1::TaskGroup& group, const v1::Constraint&
   if (!std::ranges::any_of(job.constraints(), is_about_it)) add_unless(group, constraint, is_about_it);
 }
 
-void of_service(const v1::Job& job, const v1::Service& service, v1::TaskGroup& group) {
+// `name_space`: of Consul, in which the service is to stand.
+void of_service(const v1::Job& job, const v1::Service& service, const std::string& name_space, v1::TaskGroup& group) {
   if (service.provider() == "nomad") {
     add(group, constraint_of("${attr.nomad.service_discovery}", "=", "true"));
     if (service.checks_size() > 0) add(group, constraint_of("${attr.nomad.version}", "semver", ">= 1.4.0"));
@@ -48,6 +50,8 @@ void of_service(const v1::Job& job, const v1::Service& service, v1::TaskGroup& g
   }
   if (service.provider() != "consul") return;  // a program's: the node says whether it has it
   add_default(job, group, constraint_of("${attr.consul.version}", "semver", ">= 1.7.0"));
+  if (!name_space.empty() && name_space != "default")
+    add_default(job, group, constraint_of("${attr.consul.ft.namespaces}", "=", "true"));
 }
 
 void note_signals(const v1::Task& task, std::set<std::string>& signals) {
@@ -87,10 +91,11 @@ void add_implied_identities(v1::Job& job, const IdentitiesFor& identities_for) {
 
 void add_implied_constraints(v1::Job& job) {
   for (v1::TaskGroup& group : *job.mutable_task_groups()) {
-    for (const v1::Service& service : group.services()) of_service(job, service, group);
+    for (const v1::Service& service : group.services()) of_service(job, service, group.consul().namespace_(), group);
     std::set<std::string> signals;  // of all tasks: they run on one node
     for (const v1::Task& task : group.tasks()) {
-      for (const v1::Service& service : task.services()) of_service(job, service, group);
+      for (const v1::Service& service : task.services())
+        of_service(job, service, consul_namespace(group, task), group);
       if (task.has_vault()) add_default(job, group, constraint_of("${attr.vault.version}", "semver", ">= 0.6.1"));
       note_signals(task, signals);
     }

@@ -33,5 +33,27 @@ TEST(ImpliedIdentities, AreGivenOnceToTasksThatNeedThem) {
   EXPECT_EQ(group.tasks(2).identities(0).change_mode(), "restart") << "the job's own stands before it";
 }
 
+TEST(ImpliedConstraints, ServicesInANamespaceOfConsulNeedOneThatHasThem) {
+  const auto constraints = [](const std::string& of_group, const std::string& of_task, const char* provider) {
+    v1::Job job;
+    v1::TaskGroup& group = *job.add_task_groups();
+    group.mutable_consul()->set_namespace_(of_group);
+    v1::Task& task = *group.add_tasks();
+    task.mutable_consul()->set_namespace_(of_task);
+    task.add_services()->set_provider(provider);
+    add_implied_constraints(job);
+    std::string text;
+    for (const v1::Constraint& each : group.constraints()) text += each.l_target() + each.operand() + each.r_target();
+    return text;
+  };
+  constexpr const char* kVersion = "${attr.consul.version}semver>= 1.7.0";
+  const std::string both = std::string(kVersion) + "${attr.consul.ft.namespaces}=true";
+  EXPECT_EQ(constraints("", "", "consul"), kVersion);
+  EXPECT_EQ(constraints("team", "", "consul"), both);
+  EXPECT_EQ(constraints("", "team", "consul"), both);
+  EXPECT_EQ(constraints("team", "default", "consul"), kVersion) << "every Consul has that one";
+  EXPECT_EQ(constraints("team", "", "acme"), "");
+}
+
 }  // namespace
 }  // namespace drover::jobs

@@ -185,6 +185,7 @@ void check_group(const Place& place, const v1::TaskGroup& group, const v1::Job& 
     check_migrate(place["migrate"], group.migrate());
   }
   check_networks(place, group.networks());
+  check_consul(place["consul"], group.consul());
   std::set<std::string> names;
   int leaders = 0;
   for (int i = 0; i < group.tasks_size(); ++i) {

@@ -61,6 +61,8 @@ void check_scaling(const Place& place, const v1::ScalingPolicy& policy, const v1
 // http, tcp, grpc and script.
 bool is_own_check_type(std::string_view type);
 // `task` is null for a service of the group.
+// The block consul of a group or a task.
+void check_consul(const Place& place, const v1::Consul& consul);
 void check_service(const Place& place, const v1::Service& service, const v1::TaskGroup& group, const v1::Task* task);
 void check_task(const Place& place, const v1::Task& task, const v1::TaskGroup& group, const v1::Job& job);
 void check_networks(const Place& place, const google::protobuf::RepeatedPtrField<v1::NetworkResource>& networks);

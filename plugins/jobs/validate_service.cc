@@ -93,10 +93,11 @@ void check_check(const Place& place, const v1::ServiceCheck& check, const v1::Se
   }
 }
 
+constexpr const char* kOneConsul = "a node speaks to one Consul only, which is called \"default\"";
+
 // What Consul has and this version does not carry out.
 void check_in_consul(const Place& place, const v1::Service& service) {
-  place["cluster"].require(service.cluster().empty() || service.cluster() == "default",
-                           "a node speaks to one Consul only, which is called \"default\"");
+  place["cluster"].require(service.cluster().empty() || service.cluster() == "default", kOneConsul);
   place["identity"].require(!service.has_identity(),
                             "services are registered with the token of the agent's block \"consul\": take the block "
                             "out");
@@ -161,6 +162,12 @@ void check_connect(const Place& place, const v1::Service& service, const v1::Tas
 
 bool is_own_check_type(std::string_view type) {
   return type == "http" || type == "tcp" || type == "grpc" || type == "script";
+}
+
+void check_consul(const Place& place, const v1::Consul& consul) {
+  place["cluster"].require(consul.cluster().empty() || consul.cluster() == "default", kOneConsul);
+  place["partition"].require(consul.partition().empty(),
+                             "is not carried out: services stand in the partition of the node's Consul; take it out");
 }
 
 void check_service(const Place& place, const v1::Service& service, const v1::TaskGroup& group, const v1::Task* task) {

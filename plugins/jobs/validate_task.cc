@@ -195,6 +195,7 @@ void check_further_blocks(const Place& place, const v1::Task& task) {
   for (int i = 0; i < task.artifacts_size(); ++i) {
     check_artifact(place.item("artifact", "", i), task.artifacts(i));
   }
+  if (task.has_consul()) check_consul(place["consul"], task.consul());
   if (task.has_vault()) check_vault(place["vault"], task.vault());
   if (task.has_csi_plugin_config()) check_csi_plugin(place["csi_plugin"], task.csi_plugin_config());
   if (task.has_dispatch_payload()) {

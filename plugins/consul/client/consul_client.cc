@@ -118,6 +118,26 @@ Result<Watched> ConsulClient::watch(const std::string& path, uint64_t index, con
   return out;
 }
 
+ConsulClient ConsulClient::in(const std::string& name_space) const {
+  Endpoint there = endpoint_;
+  const bool is_this = name_space.empty() || (name_space == kDefaultNamespace && there.name_space.empty());
+  if (!is_this) there.name_space = name_space;
+  return ConsulClient(std::move(there));
+}
+
+Result<std::vector<std::string>> ConsulClient::namespaces(std::stop_token stop) const {
+  DROVER_TRY(const AgentSelf agent, self(stop));
+  std::vector<std::string> out;
+  if (!agent.is_enterprise) return out;
+  DROVER_TRY(const std::string body, call("GET", "/v1/namespaces", "", "", std::move(stop)));
+  const Json json = Json::parse(body, nullptr, false);
+  if (!json.is_array()) return unavailable("Consul's answer about its namespaces is no JSON array");
+  for (const Json& each : json) {
+    if (std::string name = text_in(each, "Name"); !name.empty()) out.push_back(in(name).endpoint_.name_space);
+  }
+  return out;
+}
+
 Result<AgentSelf> ConsulClient::self(std::stop_token stop) const {
   DROVER_TRY(const std::string body, call("GET", "/v1/agent/self", "", "", std::move(stop)));
   DROVER_TRY(const Json json, parsed_object(body));
@@ -144,7 +164,8 @@ Result<std::map<std::string, KnownCheck>> ConsulClient::checks(std::stop_token s
                                .name = text_in(row, "Name"),
                                .service_id = text_in(row, "ServiceID"),
                                .status = text_in(row, "Status"),
-                               .output = text_in(row, "Output")});
+                               .output = text_in(row, "Output"),
+                               .name_space = endpoint_.name_space});
   }
   return out;
 }

@@ -45,6 +45,7 @@ struct KnownService {
 
 struct KnownCheck {
   std::string id, name, service_id, status, output;
+  std::string name_space = {};  // as the client's endpoint names it
 };
 
 // A question that waits for a change.
@@ -57,6 +58,11 @@ struct Watched {
 class ConsulClient {
  public:
   explicit ConsulClient(Endpoint endpoint) : endpoint_(std::move(endpoint)) {}
+
+  // The same Consul, asked in another of the namespaces that Consul Enterprise has; empty: in this one's.
+  ConsulClient in(const std::string& name_space) const;
+  // Of Consul Enterprise; none where Consul is another one. Those that the token may see.
+  Result<std::vector<std::string>> namespaces(std::stop_token stop) const;
 
   Result<AgentSelf> self(std::stop_token stop) const;
   Result<std::map<std::string, KnownService>> services(std::stop_token stop) const;  // by identifier

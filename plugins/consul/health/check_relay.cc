@@ -38,8 +38,9 @@ void CheckRelay::stop() {
   thread_.join();
 }
 
-void CheckRelay::look_soon() {
+void CheckRelay::look_soon(const std::set<std::string>& namespaces) {
   const MutexLock lock(mutex_);
+  namespaces_ = namespaces;
   is_due_ = asked_.has_value() || !told_.empty();
   if (is_due_) woken_.notify_all();
 }
@@ -89,28 +90,45 @@ void CheckRelay::work(const std::stop_token& stop) {
 }
 
 void CheckRelay::look(const std::stop_token& stop) {
-  auto found = client_->checks(stop);
-  const MutexLock lock(mutex_);
-  if (!found) {
-    trouble_ = found.status().message();
-    return;
+  std::set<std::string> namespaces;
+  {
+    const MutexLock lock(mutex_);
+    namespaces = namespaces_;
   }
+  std::map<std::string, KnownCheck> known;
+  for (const std::string& name_space : namespaces) {
+    auto found = client_->in(name_space).checks(stop);
+    if (found) {
+      known.merge(*found);
+    } else if (namespaces.size() == 1 || found.status().code() == Code::unavailable) {
+      const MutexLock lock(mutex_);
+      trouble_ = found.status().message();
+      return;
+    }
+  }
+  const MutexLock lock(mutex_);
   answered_ = clock_->steady();
-  known_ = *std::move(found);
+  known_ = std::move(known);
 }
 
 void CheckRelay::pass_on(const std::stop_token& stop) {
-  std::map<std::string, Told> due;
+  struct Due {
+    Told told;
+    std::string name_space;
+  };
+  std::map<std::string, Due> all_due;
   {
     const MutexLock lock(mutex_);
     const SteadyTime now = clock_->steady();
     std::erase_if(told_, [&](const auto& row) { return now - row.second.at > kToldFor; });
     for (const auto& [id, told] : told_) {
-      if (known_.contains(id)) due.emplace(id, told);
+      if (const auto at = known_.find(id); at != known_.end())
+        all_due.emplace(id, Due{.told = told, .name_space = at->second.name_space});
     }
   }
-  for (const auto& [id, told] : due) {
-    const Status status = client_->update_check(id, told.status, told.output, stop);
+  for (const auto& [id, due] : all_due) {
+    const Told& told = due.told;
+    const Status status = client_->in(due.name_space).update_check(id, told.status, told.output, stop);
     if (!status.ok()) {
       log::debug("consul", "a check's result is not told", {{"check", id}, {"error", status.message()}});
       if (status.code() == Code::unavailable || status.code() == Code::cancelled) continue;

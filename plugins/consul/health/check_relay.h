@@ -9,6 +9,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -33,8 +34,8 @@ class CheckRelay final : public RegistryChecks {
   // Once, where Consul is configured. Both outlive the relay.
   void start(const ConsulClient& client, Clock& clock);
   void stop();
-  // The checks may be others now: looks again soon.
-  void look_soon();
+  // The checks may be others now, and stand in these namespaces: looks again soon.
+  void look_soon(const std::set<std::string>& namespaces);
 
   bool runs(std::string_view type) const override;
   Result<v1::CheckResult> result(const std::string& check) const override;
@@ -57,6 +58,7 @@ class CheckRelay final : public RegistryChecks {
   mutable std::optional<SteadyTime> asked_ DROVER_GUARDED_BY(mutex_);
   std::optional<SteadyTime> answered_ DROVER_GUARDED_BY(mutex_);
   std::string trouble_ DROVER_GUARDED_BY(mutex_) = "Consul has not answered yet";
+  std::set<std::string> namespaces_ DROVER_GUARDED_BY(mutex_){""};
   std::map<std::string, KnownCheck> known_ DROVER_GUARDED_BY(mutex_);
   std::map<std::string, Told> told_ DROVER_GUARDED_BY(mutex_);  // not yet passed on, by Consul's identifier
   uint64_t turn_ DROVER_GUARDED_BY(mutex_) = 0;

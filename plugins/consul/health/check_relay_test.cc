@@ -79,6 +79,18 @@ TEST_F(CheckRelayTest, TellsResultsOnceConsulHasTheCheck) {
   EXPECT_TRUE(eventually([&] { return status_of("a") == "critical broken"; }));
 }
 
+TEST_F(CheckRelayTest, LooksAndTellsInEachNamespace) {
+  consul_.control(R"({"namespaces":["team"]})");
+  ASSERT_TRUE(consul_.call("PUT", "/v1/agent/check/register?ns=team",
+                           R"({"ID":"_nomad-check-a","Name":"a","TTL":"30s"})").ok());
+  relay_.look_soon({"", "team"});
+  relay_.tell("a", check::passing("fine"));
+  EXPECT_TRUE(eventually([&] {
+    const auto result = relay_.result("a");
+    return result.ok() && result->output() == "fine";
+  }));
+}
+
 TEST_F(CheckRelayTest, AsksNothingWhileNobodyAsks) {
   pause_for(50ms, {});
   EXPECT_TRUE(consul_.calls().empty());

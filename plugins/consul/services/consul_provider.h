@@ -1,12 +1,16 @@
-// The provider "consul": makes the services of this node in Consul what the node says, whatever others did to them.
+// The provider "consul": makes the services of this node in Consul what the node says, whatever others did to them, in
+// each of its namespaces.
 #pragma once
 
 #include <chrono>
 #include <functional>
-#include <optional>
+#include <map>
+#include <set>
+#include <string>
 
 #include "client/consul_client.h"
 #include "drover/clock.h"
+#include "drover/metrics.h"
 #include "drover/mutex.h"
 #include "drover/service_provider.h"
 #include "services/plan.h"
@@ -18,21 +22,27 @@ class ConsulProvider final : public ServiceProvider {
   // So long after the start, own services that nobody wants are kept: their allocations may be under way.
   static constexpr std::chrono::seconds kYoung{60};
 
-  // Once, where Consul is configured; without it nothing can be published. Both outlive the provider. `published` is
-  // called after each sync; it must not wait.
-  void start(const ConsulClient& client, Clock& clock, std::function<void()> published);
+  // Called after each sync, with the namespaces that have services of this node. It must not wait.
+  using Published = std::function<void(const std::set<std::string>& namespaces)>;
+
+  // Once, where Consul is configured; without it nothing can be published. They outlive the provider.
+  void start(const ConsulClient& client, Clock& clock, Metrics& metrics, Published published);
 
   Result<v1::SyncServicesResponse> sync(const v1::SyncServicesRequest& request, std::stop_token stop) override;
 
  private:
-  Status carry_out(const Operation& operation, std::stop_token stop) const;
+  // The namespaces to look at, those of `wanted` left out.
+  std::set<std::string> further_namespaces(std::stop_token stop);
+  Status sync_in(const std::string& name_space, const Wanted& wanted, v1::SyncServicesResponse& response,
+                 std::stop_token stop);
 
   const ConsulClient* client_ = nullptr;  // constant after start, as the following
   Clock* clock_ = nullptr;
+  Metrics* metrics_ = nullptr;
   SteadyTime young_until_{};
-  std::function<void()> published_;
+  Published published_;
   Mutex mutex_;
-  Remembered before_ DROVER_GUARDED_BY(mutex_);
+  std::map<std::string, Remembered> before_ DROVER_GUARDED_BY(mutex_);  // by namespace
 };
 
 }  // namespace drover::consul

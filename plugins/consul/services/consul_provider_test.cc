@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "drover/v1/service_provider.pb.h"
+#include "sdk/testing/fake_host.h"
 #include "testing/fake_consul.h"
 
 namespace drover::consul {
@@ -15,7 +18,12 @@ using Json = nlohmann::json;
 
 class ConsulProviderTest : public ::testing::Test {
  protected:
-  ConsulProviderTest() { provider_.start(client_, clock_, [this] { ++published_; }); }
+  ConsulProviderTest() { 
+    provider_.start(client_, clock_, metrics_, [this](const std::set<std::string>& namespaces) {
+      ++published_;
+      namespaces_ = namespaces;
+    });
+   }
 
   v1::SyncServicesRequest request(std::initializer_list<const char*> names) {
     v1::SyncServicesRequest out;
@@ -37,10 +45,10 @@ class ConsulProviderTest : public ::testing::Test {
     if (answer) last_ = *answer;
     return answer.status();
   }
-  // The identifiers of all services.
-  std::string services() {
+  // The identifiers of all services. `query`: with a namespace or not.
+  std::string services(const std::string& query = "") {
     std::string out;
-    const Json all = Json::parse(*consul_.call("GET", "/v1/agent/services"));
+    const Json all = Json::parse(*consul_.call("GET", "/v1/agent/services" + query));
     for (const auto& [id, row] : all.items()) out += id + " ";
     return out;
   }
@@ -53,7 +61,9 @@ class ConsulProviderTest : public ::testing::Test {
   testing::FakeConsul consul_;
   SystemClock clock_;
   const ConsulClient client_{{.origin = consul_.url()}};
+  Metrics metrics_;
   ConsulProvider provider_;
+  std::set<std::string> namespaces_;
   v1::SyncServicesResponse last_;
   int published_ = 0;
 };
@@ -78,6 +88,62 @@ TEST_F(ConsulProviderTest, PutsBackWhatOthersChangedAndWhatConsulLost) {
   ASSERT_TRUE(sync({"a"}).ok());
   EXPECT_EQ(services(), "_nomad-task-a ");
   EXPECT_TRUE(Json::parse(*consul_.call("GET", "/v1/agent/checks")).contains("_nomad-check-a"));
+}
+
+TEST_F(ConsulProviderTest, KeepsEachNamespaceByItself) {
+  consul_.control(R"({"namespaces":["team"]})");
+  v1::SyncServicesRequest wanted = request({"a", "b", "c"});
+  wanted.mutable_instances(1)->set_registry_namespace("team");
+  wanted.mutable_instances(2)->set_registry_namespace("default");
+  ASSERT_TRUE(provider_.sync(wanted, {}).ok());
+  EXPECT_EQ(services(), "_nomad-task-a _nomad-task-c ");
+  EXPECT_EQ(services("?ns=team"), "_nomad-task-b ");
+  EXPECT_EQ(namespaces_, (std::set<std::string>{"", "team"}));
+  consul_.clear_calls();
+  ASSERT_TRUE(provider_.sync(wanted, {}).ok());
+  EXPECT_EQ(writes(), 0) << "the same again changes nothing";
+  wanted.mutable_instances(1)->clear_registry_namespace();
+  ASSERT_TRUE(provider_.sync(wanted, {}).ok());
+  EXPECT_EQ(services(), "_nomad-task-a _nomad-task-b _nomad-task-c ");
+  EXPECT_EQ(services("?ns=team"), "");
+  // Another life of the agent, which wants nothing there: what it finds of its own goes when it is old enough.
+  wanted.mutable_instances(1)->set_registry_namespace("team");
+  ASSERT_TRUE(provider_.sync(wanted, {}).ok());
+  drover::testing::ForwardClock clock;
+  ConsulProvider next;
+  next.start(client_, clock, metrics_, [](const auto&) {});
+  ASSERT_TRUE(next.sync(request({}), {}).ok());
+  EXPECT_EQ(services("?ns=team"), "_nomad-task-b ");
+  clock.advance(ConsulProvider::kYoung + 1s);
+  ASSERT_TRUE(next.sync(request({}), {}).ok());
+  EXPECT_EQ(services("?ns=team"), "");
+}
+
+TEST_F(ConsulProviderTest, AConsulWithoutNamespacesSaysSoOfThoseInstancesAlone) {
+  v1::SyncServicesRequest wanted = request({"a", "b"});
+  wanted.mutable_instances(1)->set_registry_namespace("team");
+  const auto answer = provider_.sync(wanted, {});
+  ASSERT_TRUE(answer.ok());
+  ASSERT_EQ(answer->failures_size(), 1);
+  EXPECT_EQ(answer->failures(0).id(), "_nomad-task-b");
+  EXPECT_EQ(answer->failures(0).reason(),
+            "Consul's namespace \"team\": Unexpected response code: 400 (Invalid query parameter: \"ns\" - Namespaces "
+            "are a Consul Enterprise feature)");
+  EXPECT_EQ(services(), "_nomad-task-a ");
+}
+
+TEST_F(ConsulProviderTest, CountsWhatItDoes) {
+  ASSERT_TRUE(sync({"a", "b"}).ok());
+  ASSERT_TRUE(sync({"b"}).ok());
+  consul_.control(R"({"trouble":{"GET /v1/agent/services":"500"}})");
+  EXPECT_FALSE(sync({"b"}).ok());
+  std::map<std::string, double> values;
+  for (const Metrics::Value& each : metrics_.values()) values[each.name] = each.value;
+  EXPECT_EQ(values, (std::map<std::string, double>{{"nomad.client.consul.services", 1},
+                                                   {"nomad.client.consul.checks", 1},
+                                                   {"nomad.client.consul.service_registrations", 2},
+                                                   {"nomad.client.consul.service_deregistrations", 1},
+                                                   {"nomad.client.consul.sync_failure", 1}}));
 }
 
 TEST_F(ConsulProviderTest, LeavesForeignServicesAlone) {
@@ -116,7 +182,7 @@ TEST_F(ConsulProviderTest, ASilentConsulIsGivenUp) {
   consul_.control(R"({"trouble":{"GET /v1/agent/services":"silence"}})");
   const ConsulClient impatient({.origin = consul_.url(), .timeout = 200ms});
   ConsulProvider provider;
-  provider.start(impatient, clock_, [] {});
+  provider.start(impatient, clock_, metrics_, [](const auto&) {});
   EXPECT_EQ(provider.sync(request({"a"}), {}).status().code(), Code::unavailable);
 }
 

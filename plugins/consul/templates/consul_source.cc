@@ -2,7 +2,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "drover/resolved_service.h"
 #include "drover/sha256.h"
+#include "drover/v1/job.pb.h"
 
 namespace drover::consul {
 namespace {
@@ -14,8 +16,16 @@ bool is_nothing(const Value& value) {
 }
 
 // Another token is another question: its answer may be another.
-std::string name_of(const Question& question, const std::string& token) {
-  return question.path + (token.empty() ? "" : " by " + to_hex(sha256(token).substr(0, 8)));
+std::string name_of(const Question& question, const std::string& name_space, const std::string& token) {
+  return question.path + (name_space.empty() ? "" : " in " + name_space) +
+         (token.empty() ? "" : " by " + to_hex(sha256(token).substr(0, 8)));
+}
+
+// Empty: the agent's.
+std::string namespace_of(const HookedTask& task) {
+  const AllocSpecPtr spec = task.spec();
+  const v1::Task* described = spec->task(task.name());
+  return described ? consul_namespace(*spec->group, *described) : std::string();
 }
 
 }  // namespace
@@ -26,7 +36,7 @@ void ConsulSource::start(std::shared_ptr<const ConsulClient> client, TokenOf tok
 }
 
 void ConsulSource::stop() {
-  std::map<std::pair<std::string, std::string>, std::weak_ptr<Watch>> all;
+  std::map<WatchName, std::weak_ptr<Watch>> all;
   {
     const MutexLock lock(mutex_);
     is_stopped_ = true;
@@ -39,11 +49,12 @@ void ConsulSource::stop() {
 
 std::vector<std::string> ConsulSource::functions() const { return {function_names().begin(), function_names().end()}; }
 
-std::shared_ptr<TemplateWatch> ConsulSource::watch(const Question& question, const std::string& token) {
+std::shared_ptr<TemplateWatch> ConsulSource::watch(const Question& question, const std::string& name_space,
+                                                   const std::string& token) {
   const MutexLock lock(mutex_);
-  std::weak_ptr<Watch>& known = watches_[{question.path, token}];
+  std::weak_ptr<Watch>& known = watches_[{question.path, name_space, token}];
   if (auto there = known.lock()) return there;
-  auto made = std::make_shared<Watch>(client_, question, token);
+  auto made = std::make_shared<Watch>(std::make_shared<const ConsulClient>(client_->in(name_space)), question, token);
   if (is_stopped_) made->end();
   known = made;
   std::erase_if(watches_, [](const auto& row) { return row.second.expired(); });
@@ -55,7 +66,9 @@ Result<Value> ConsulSource::call(std::string_view name, std::span<const Value> a
   if (!client_) return failed_precondition("needs Consul: the agent's configuration has no block \"consul\"");
   if (question.path.empty()) return question.otherwise;
   const std::string token = token_of_(looks.task());
-  const TemplateAnswer answer = looks.at(name_of(question, token), [&] { return watch(question, token); });
+  const std::string name_space = namespace_of(looks.task());
+  const TemplateAnswer answer =
+      looks.at(name_of(question, name_space, token), [&] { return watch(question, name_space, token); });
   if (!answer.error.ok()) return answer.error;
   const bool is_there = answer.change != 0 && answer.value && !answer.value->is_null();
   Value value = question.otherwise;

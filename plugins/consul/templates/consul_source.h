@@ -5,7 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <utility>
+#include <tuple>
 
 #include "drover/mutex.h"
 #include "drover/template_source.h"
@@ -27,13 +27,16 @@ class ConsulSource final : public TemplateSource {
                                     TemplateLooks& looks) override;
 
  private:
-  std::shared_ptr<TemplateWatch> watch(const Question& question, const std::string& token);
+  // The client's namespace and the token are whose it is asked for.
+  using WatchName = std::tuple<std::string, std::string, std::string>;  // path, namespace, token
+  std::shared_ptr<TemplateWatch> watch(const Question& question, const std::string& name_space,
+                                       const std::string& token);
 
   std::shared_ptr<const ConsulClient> client_;  // constant after start
   TokenOf token_of_;
   Mutex mutex_;
   bool is_stopped_ DROVER_GUARDED_BY(mutex_) = false;
-  std::map<std::pair<std::string, std::string>, std::weak_ptr<Watch>> watches_ DROVER_GUARDED_BY(mutex_);
+  std::map<WatchName, std::weak_ptr<Watch>> watches_ DROVER_GUARDED_BY(mutex_);
 };
 
 }  // namespace drover::consul

@@ -37,10 +37,11 @@ class Looks final : public TemplateLooks {
   const Variables environment_;
 };
 
-AllocSpecPtr plain_spec() {
+AllocSpecPtr plain_spec(const std::string& consul_namespace = "") {
   auto job = std::make_shared<v1::Job>();
   v1::TaskGroup& group = *job->add_task_groups();
   group.set_name("g");
+  group.mutable_consul()->set_namespace_(consul_namespace);
   group.add_tasks()->set_name("t");
   v1::Allocation alloc;
   alloc.set_id(std::string(16, 'a'));
@@ -134,6 +135,16 @@ TEST_F(ConsulSourceTest, KnowsServicesAndNodes) {
   EXPECT_EQ(call("nodes", "[]", looks)[0]["Node"], "machine");
   EXPECT_EQ(call("node", "[]", looks)["Services"][0]["Port"], 80) << "its own";
   EXPECT_EQ(call("datacenters", "[]", looks), Json({"dc1", "dc2"}));
+}
+
+TEST_F(ConsulSourceTest, AsksInTheNamespaceOfTheGroup) {
+  consul_.control(R"({"namespaces":["team"]})");
+  drover::testing::FakeTask team{"", "t", plain_spec("team")};
+  Looks here(task_), there(team);
+  put("a", "one");
+  put("a?ns=team", "two");
+  EXPECT_EQ(call("key", R"(["a"])", here), "one");
+  EXPECT_EQ(call("key", R"(["a"])", there), "two");
 }
 
 TEST_F(ConsulSourceTest, TriesAgainUntilConsulAnswers) {

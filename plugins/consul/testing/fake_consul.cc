@@ -51,7 +51,8 @@ struct FakeConsul::State {
   mutable std::mutex mutex;
   std::condition_variable changed;
   bool has_ended = false;  // guarded by mutex, as what follows
-  Catalog catalog;
+  std::map<std::string, Catalog> catalogs;  // by namespace
+  std::vector<std::string> namespaces;      // empty: it is not Consul Enterprise
   Json trouble = Json::object();
   std::vector<std::string> calls;
   bool asks_tokens = false;
@@ -76,11 +77,19 @@ struct FakeConsul::State {
     if (what == "403") return {.status = 403, .body = "Permission denied"};
     if (what == "silence") return {.is_silent = true};
     if (what == "slow") changed.wait_for(lock, kSlow, [this] { return has_ended; });
+    if (asked.query.contains("ns") && namespaces.empty()) {
+      return {.status = 400, .body = "Invalid query parameter: \"ns\" - Namespaces are a Consul Enterprise feature"};
+    }
     if (const auto refused = check_token(asked)) return *refused;
     if (asked.method == "GET") return ask(asked, lock);
     Said said = change(asked);
     changed.notify_all();
     return {.status = said.status, .body = std::move(said.body)};
+  }
+
+  Catalog& catalog_for(const Asked& asked) {
+    const std::string name = value(asked, "ns");
+    return catalogs[name.empty() ? "default" : name];
   }
 
   std::string text_of_calls() const {
@@ -98,12 +107,16 @@ struct FakeConsul::State {
 
   void control(const std::string& body) {
     const Json json = Json::parse(body);
-    if (json.value("lose", false)) catalog.lose(), tokens.clear();
-    if (json.contains("check"))
-      catalog.set_checks(json["check"].get<std::string>(), json.value("status", ""), json.value("output", ""));
-    if (json.contains("edit")) catalog.edit_tags(json["edit"].get<std::string>(), json["tags"].dump());
+    if (json.contains("namespaces")) namespaces = json["namespaces"].get<std::vector<std::string>>();
+    if (json.value("lose", false)) tokens.clear();
+    for (auto& [name, catalog] : catalogs) {
+      if (json.value("lose", false)) catalog.lose();
+      if (json.contains("check"))
+        catalog.set_checks(json["check"].get<std::string>(), json.value("status", ""), json.value("output", ""));
+      if (json.contains("edit")) catalog.edit_tags(json["edit"].get<std::string>(), json["tags"].dump());
+      if (json.value("expire", false)) catalog.expire();
+    }
     if (json.contains("trouble")) trouble = json["trouble"];
-    if (json.value("expire", false)) catalog.expire();
     if (json.contains("tokens")) asks_tokens = json["tokens"].get<bool>();
     if (json.value("forget_tokens", false)) tokens.clear();
   }
@@ -118,6 +131,7 @@ struct FakeConsul::State {
   }
 
   Said change(const Asked& asked) {
+    Catalog& catalog = catalog_for(asked);
     if (asked.path == "/v1/agent/service/register") return catalog.register_service(asked.body);
     if (asked.path == "/v1/agent/check/register") return catalog.register_check(asked.body);
     if (const auto id = behind(asked.path, "/v1/agent/service/deregister/")) return catalog.deregister_service(*id);
@@ -132,7 +146,8 @@ struct FakeConsul::State {
     return {404, "no such path"};
   }
 
-  uint64_t index_for(const Asked& asked) const {
+  uint64_t index_for(const Asked& asked) {
+    const Catalog& catalog = catalog_for(asked);
     return asked.path.starts_with("/v1/kv/") ? catalog.index_of_keys() : catalog.index_of_services();
   }
 
@@ -152,12 +167,26 @@ struct FakeConsul::State {
                         {"X-Consul-LastContact", "0"}}};
   }
 
+  std::string self() const {
+    Json out = Json::parse(kSelf);
+    if (!namespaces.empty()) out["Config"]["Version"] = "1.15.0+ent";
+    return out.dump();
+  }
+
+  Said list_namespaces() const {
+    Json out = Json::array({{{"Name", "default"}}});
+    for (const std::string& name : namespaces) out.push_back({{"Name", name}});
+    return {.body = out.dump()};
+  }
+
   Said find(const Asked& asked) {
     const std::string& path = asked.path;
     const std::string dc = value(asked, "dc");
     if (!dc.empty() && dc != "dc1" && dc != "dc2") return {500, "No path to datacenter"};
     const bool is_elsewhere = dc == "dc2";  // where nothing is
-    if (path == "/v1/agent/self") return {.body = kSelf};
+    Catalog& catalog = catalog_for(asked);
+    if (path == "/v1/agent/self") return {.body = self()};
+    if (path == "/v1/namespaces" && !namespaces.empty()) return list_namespaces();
     if (path == "/v1/agent/services") return catalog.services();
     if (path == "/v1/agent/checks") return catalog.checks();
     if (path == "/v1/catalog/datacenters") return {.body = R"(["dc1","dc2"])"};

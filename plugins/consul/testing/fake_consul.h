@@ -6,6 +6,7 @@
 //   {"edit": SERVICE ID, "tags": [...]}                   changes a service by hand
 //   {"trouble": {"METHOD /path": "500"}}                  by the beginning of a call: "500", "403", "silence", "slow"
 //   {"expire": true}                                      the time of every check that is told of is over
+//   {"namespaces": ["team"]}                              is Consul Enterprise, with these beside "default"
 //   {"tokens": true}                                      calls without a token that a login gave are refused
 //
 // /control/calls says the calls so far, a line each: "GET /v1/agent/self", "PUT /v1/agent/service/register NAME".

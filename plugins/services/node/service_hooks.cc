@@ -20,14 +20,17 @@ constexpr char kPublished[] = "published";
 
 using Services = google::protobuf::RepeatedPtrField<v1::Service>;
 
-// All of a workload's services, or none. Errors: of the first that cannot be resolved.
-Result<v1::StoredInstances> resolve_all(const Services& services, const ServicePlace& place) {
+// All of a workload's services, or none. `name_space`: of those in Consul, there; empty: its own. Errors: of the first
+// that cannot be resolved.
+Result<v1::StoredInstances> resolve_all(const Services& services, const std::string& name_space,
+                                        const ServicePlace& place) {
   v1::StoredInstances all;
   for (const v1::Service& service : services) {
     DROVER_TRY(const ResolvedService resolved, resolve_service(service, place));
     auto& each = *all.add_instances();
     each.set_provider(service.provider());
     *each.mutable_instance() = service_instance(resolved, place);
+    if (service.provider() == "consul") each.mutable_instance()->set_registry_namespace(name_space);
   }
   return all;
 }
@@ -122,7 +125,7 @@ class GroupPart final : public AllocHook::Part {
     const Variables environment = group_environment(*spec->job, *spec->allocation, node, &network);
     DROVER_TRY(
         const v1::StoredInstances all,
-        resolve_all(spec->group->services(),
+        resolve_all(spec->group->services(), spec->group->consul().namespace_(),
                     {.allocation = *spec->allocation, .network = &network, .environment = environment, .node = node}));
     return said_.put(all);
   }
@@ -165,7 +168,7 @@ class TaskPart final : public TaskHook::Part {
     const driver::NetworkOverride made = task_.driver_network();
     const bool has_network = !made.addr().empty() || !made.port_map().empty();
     DROVER_TRY(const v1::StoredInstances all,
-               resolve_all(task.services(),
+               resolve_all(task.services(), consul_namespace(*spec->group, task),
                            {.allocation = *spec->allocation,
                             .task = &task,
                             .network = &network,

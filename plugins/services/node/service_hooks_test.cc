@@ -21,7 +21,8 @@ class FakeProvider final : public ServiceProvider {
     MutexLock lock(mutex_);
     said_.clear();
     for (const auto& each : request.instances())
-      said_ += each.service() + "/" + each.task() + (each.tags_size() > 0 ? "#" + each.tags(0) : "") + " ";
+      said_ += each.service() + "/" + each.task() + (each.tags_size() > 0 ? "#" + each.tags(0) : "") +
+               (each.registry_namespace().empty() ? "" : "@" + each.registry_namespace()) + " ";
     if (history_.empty() || history_.back() != said_) history_.push_back(said_);
     return v1::SyncServicesResponse();
   }
@@ -130,6 +131,39 @@ TEST_F(ServiceHooksTest, AGroupGoesAndComesBackWhenAllItsTasksAreRestarted) {
   ASSERT_TRUE(part->prekill().ok());
   ASSERT_TRUE(part->prerestart({}).ok());
   EXPECT_EQ(said(), "") << "it is over";
+}
+
+TEST_F(ServiceHooksTest, SaysConsulsNamespaceOfTheGroupAndOfItsTask) {
+  const auto spec_in = [](const char* of_group, const char* of_task) {
+    v1::Job job = *spec_with("one")->job;
+    v1::TaskGroup& group = *job.mutable_task_groups(0);
+    group.mutable_services(0)->set_provider("consul");
+    group.mutable_consul()->set_namespace_(of_group);
+    group.mutable_tasks(0)->mutable_services(0)->set_provider("consul");
+    group.mutable_tasks(0)->mutable_consul()->set_namespace_(of_task);
+    return std::make_shared<AllocSpec>(*spec_with("one")->allocation, std::make_shared<const v1::Job>(std::move(job)));
+  };
+  FakeProvider consul;
+  Publisher publisher;
+  publisher.start([] { return std::optional(NodeProofOf{.id = Uuid(), .secret = "", .name = "n1"}); });
+  publisher.offer("consul", consul);
+  const HookSetup setup{.host = &host_, .publisher = &publisher, .discover = [] {}};
+  GroupServicesHook group_hook(setup);
+  TaskServicesHook task_hook(setup);
+  FakeAlloc alloc;
+  alloc.now = spec_in("team", "");
+  testing::FakeState other;
+  testing::FakeTask task("", "t", alloc.now);
+  auto of_group = group_hook.attach(alloc, state_);
+  auto of_task = task_hook.attach(task, other);
+  ASSERT_TRUE(of_group->prerun({}).ok() && prestart(*of_task).ok() && of_task->poststart().ok());
+  ASSERT_TRUE(publisher.settle(20s));
+  EXPECT_EQ(consul.said(), "front/#one@team back-blue/t#one@team ");
+  task.describe(spec_in("team", "other"));
+  ASSERT_TRUE(of_task->update().ok());
+  ASSERT_TRUE(publisher.settle(20s));
+  EXPECT_EQ(consul.said(), "front/#one@team back-blue/t#one@other ");
+  publisher.stop();
 }
 
 TEST_F(ServiceHooksTest, AGroupWhoseServiceCannotBeResolvedFails) {

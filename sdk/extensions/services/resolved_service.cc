@@ -147,6 +147,11 @@ Variables group_environment(const v1::Job& job, const v1::Allocation& allocation
   return out;
 }
 
+const std::string& consul_namespace(const v1::TaskGroup& group, const v1::Task& task) {
+  const std::string& own = task.consul().namespace_();
+  return own.empty() ? group.consul().namespace_() : own;
+}
+
 std::string service_id(const v1::Service& filled, const ServicePlace& place) {
   return "_nomad-task-" + workload_of(place) + "-" + filled.name() + "-" + filled.port_label();
 }

@@ -21,6 +21,7 @@ namespace drover::v1 {
 class Service;
 class ServiceCheck;
 class ServiceInstance;
+class TaskGroup;
 }  // namespace drover::v1
 
 namespace drover {
@@ -72,6 +73,9 @@ Result<ResolvedService> resolve_service(const v1::Service& service, const Servic
 // Requires: `check` is one of `service.service`. Errors: as resolve_service, "… for check "NAME": …".
 Result<ServiceAddress> resolve_check(const v1::ServiceCheck& check, const ResolvedService& service,
                                      const ServicePlace& place);
+
+// Consul's namespace of the task: where its services stand and its templates look. Empty: that of the node's agent.
+const std::string& consul_namespace(const v1::TaskGroup& group, const v1::Task& task);
 
 // As providers are told of it. Passing: whoever knows of checks says otherwise. Without the checks that nothing can
 // reach.
