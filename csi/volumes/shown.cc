@@ -101,6 +101,9 @@ std::string next_try(const v1::CsiClaim& claim) {
 }
 
 std::string freed_by(const v1::CsiClaim& claim, const ReadView& view, const Tables& tables) {
+  const bool is_held = claim.step() == v1::CSI_CLAIM_STEP_CLAIMED || claim.step() == v1::CSI_CLAIM_STEP_ATTACHED;
+  if (is_held && has_ended(view, tables, claim.alloc_id()))
+    return "the servers, within moments: " + node_word(claim, view, tables) + " may unmount the volume by itself first";
   switch (claim.step()) {
     case v1::CSI_CLAIM_STEP_CLAIMED:
       if (claim.is_final_error())

@@ -318,22 +318,20 @@ TEST_F(VolumesTest, PlacesAreAskedOfAStorageThatKnowsThemAndBindAVolumeThatIsThe
   answer_ = [&](const std::string& method) -> Result<std::string> {
     return method == "Create" ? serialize(made) : std::string();
   };
-  requests_.clear();
   placed.set_id("made");
   ASSERT_TRUE(created(placed).ok());
   v1::CsiCreateRequest wanted;
-  ASSERT_TRUE(wanted.ParseFromString(requests_[0]));
+  ASSERT_TRUE(wanted.ParseFromString(requests_.back()));
   EXPECT_EQ(wanted.topologies().required(0).segments().at("zone"), "a");
   EXPECT_EQ(wanted.topologies().preferred(0).segments().at("zone"), "b");
   const auto new_row = tables_.volumes.get(*host_.snapshot(), csi_volume_key("default", "made"));
   ASSERT_EQ(new_row->topologies_size(), 1);
   EXPECT_EQ(new_row->topologies(0).segments().at("zone"), "b") << "where the storage has made it";
 
-  requests_.clear();
   placed.set_id("anywhere");
   placed.clear_requested_topologies();
   ASSERT_TRUE(created(placed).ok());
-  ASSERT_TRUE(wanted.ParseFromString(requests_[0]));
+  ASSERT_TRUE(wanted.ParseFromString(requests_.back()));
   EXPECT_FALSE(wanted.has_topologies()) << "a plugin that knows none must not be given any";
 }
 
@@ -496,6 +494,9 @@ TEST_F(VolumesTest, AFailureIsShownWithTheNextAttemptAndExplained) {
   host_.forward_clock().advance(std::chrono::seconds(5));
   ASSERT_TRUE(kept_until([&](const ReadView&) { return read("data")->volume().claims(0).attempts() == 2; }));
   EXPECT_TRUE(tables_.claims.get(*host_.snapshot(), csi_claim_key("default", "data", id_of("a1")))->is_final_error());
+  end_alloc("a1");
+  const auto ended = host_.answer<v1::ExplainVolumeResponse>("/drover.v1.Volumes/Explain", request);
+  EXPECT_NE(ended->claims(0).freed_by().find("the servers, within moments: node "), std::string::npos);
 }
 
 TEST_F(VolumesTest, AVolumeInUseStaysAndForceTakesItsSecretsAlong) {

@@ -285,6 +285,9 @@ void Allocations::accept(AllocSpecPtr spec) {
       fresh = runners_[id] = std::make_shared<AllocRunner>(client_, spec, StoredRun());
     }
   }
+  // The servers forget a purged job at once. What its allocation does, and how it ends, stands there.
+  if (existing && spec->job->id().empty())
+    spec = std::make_shared<const AllocSpec>(*spec->allocation, existing->spec()->job);
   // The servers lost sight of it: they hear how it is, and know that it is back.
   const bool is_unknown = spec->allocation->client_status() == v1::CLIENT_STATUS_UNKNOWN;
   if (existing) existing->update(std::move(spec));

@@ -48,5 +48,27 @@ TEST_F(Orders, AStopThatComesDuringAnUpdateIsCarriedOut) {
   until_status(id, v1::CLIENT_STATUS_COMPLETE);
 }
 
+TEST_F(Orders, AnAllocationEndsAsItsJobSaysAlsoWhenThatIsPurged) {
+  start();
+  v1::Task web = task("web");
+  web.set_kill_signal("SIGTERM");
+  web.set_kill_timeout(7'000'000'000);
+  const std::string id = place({web});
+  until_status(id, v1::CLIENT_STATUS_RUNNING);
+  auto running = driver_.find("web");
+
+  servers_.purge(id);
+
+  until_status(id, v1::CLIENT_STATUS_COMPLETE);
+  EXPECT_EQ("SIGTERM", running->stop_signal);
+  EXPECT_EQ(7s, running->stop_timeout);
+
+  stop();
+  servers_.forget_report(id);
+  servers_.expect_another_agent();
+  start();
+  until_status(id, v1::CLIENT_STATUS_COMPLETE);
+}
+
 }  // namespace
 }  // namespace drover::agent

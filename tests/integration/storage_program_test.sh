@@ -72,9 +72,9 @@ one_plugin || fail "there is not one plugin: $(pid_of_plugin)"
 [ "$(pid_of_plugin)" != "$SECOND" ] || fail "the plugin was not restarted"
 eventually 20 "the plugin is not healthy again" is_healthy
 tells "$WRITER" running || fail "the task is not running any more"
-expect 0 '^State *= running' drover plugin status -type node hostpath
-expect 0 '^Restarts *= 2' drover plugin status hostpath
-expect 0 '^hostpath  *hostpath.csi.drover' drover plugin status -type node
+expect 0 'State       = running' drover plugin status -type node hostpath
+expect 0 'Restarts    = 2' drover plugin status hostpath
+expect 0 'hostpath  hostpath.csi.drover' drover plugin status -type node
 expect 1 'put the new version in place of' drover plugin upgrade hostpath
 expect 1 'this node has no plugin "tape"' drover plugin restart tape
 

@@ -37,7 +37,7 @@ struct ProgramProcess {
   std::string digest{};
 };
 
-// What an operator is shown.
+// A program as an operator is shown it.
 struct ProgramView {
   std::string state = "starting";   // or "running", "unhealthy", "stopping", "backoff", "stopped"
   int64_t since = 0;                // nanoseconds since 1970
@@ -70,7 +70,7 @@ class Program {
   ~Program();  // as stop() with Fate::ends
 
   void start();
-  // Ends the process and starts the next one. Returns at once; restarts() of view() counts it when it is done.
+  // Ends the process and starts the next one. Returns at once; the `restarts` of view() count it when it is done.
   void restart();
   ProgramView view() const;
   // Returns at once; wait() when it is done. Once.

@@ -36,7 +36,7 @@ class Supervision {
     std::function<void(const std::string& type, const std::string& text)> tell;
     // Its health is another one than was said before; `why` it is not well. Absent: nobody wants to know.
     std::function<void(bool is_healthy, const std::string& why)> health{};
-    // What it calls itself, and its version.
+    // It has said its own name, and its version. Absent: nobody wants to know.
     std::function<void(const std::string& name, const std::string& version)> learnt{};
     std::function<void(const std::string& why)> restart_failed;
     // Takes over what was registered, by its number among the instances. Absent: it is removed.

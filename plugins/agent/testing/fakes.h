@@ -81,7 +81,7 @@ class FakeServers final : public Caller {
       const auto fetch = parse_message<v1::FetchAllocationsRequest>(request);
       for (const std::string& id : fetch->alloc_ids()) {
         *response.add_allocations() = allocations.at(id);
-        *response.add_jobs() = jobs.at(id);
+        if (jobs.contains(id)) *response.add_jobs() = jobs.at(id);
       }
       return Reply{response.SerializeAsString(), {}};
     }
@@ -161,6 +161,18 @@ class FakeServers final : public Caller {
     allocations[id].set_desired_status(v1::DESIRED_STATUS_STOP);
     allocations[id].set_alloc_modify_index(++index);
     changed.notify_all();
+  }
+  // The same, and its job is gone.
+  void purge(const std::string& id) {
+    {
+      std::lock_guard lock(mutex_);
+      jobs.erase(id);
+    }
+    stop(id);
+  }
+  void forget_report(const std::string& id) {
+    std::lock_guard lock(mutex_);
+    reported.erase(id);
   }
   void remove(const std::string& id) {
     std::lock_guard lock(mutex_);

@@ -19,8 +19,8 @@ class NodePrograms {
  public:
   static constexpr std::string_view kExtensionPoint = "node_programs";
   virtual ~NodePrograms() = default;
-  // What is known of each; what it uses of the machine is added by whoever asks, by its pid. Names are those of blocks
-  // `plugin` in the agent's configuration.
+  // All that is known of each, but for its use of the machine: whoever asks adds that by its pid. Names are those of
+  // blocks `plugin` in the agent's configuration.
   virtual std::vector<v1::NodePlugin> list() const = 0;
   // Ends the process in good order and starts the next one at once, also out of a pause. Returns before that is done.
   // Errors: not_found; failed_precondition with the reason for which it must go on.
