@@ -18,6 +18,7 @@ constexpr auto kFetchTime = 30s;
 constexpr auto kWatchTime = 5min;
 constexpr auto kGather = 50ms;  // changes that come together are one report
 constexpr auto kSyncEvery = 30s;
+constexpr const char* kNomadVersion = "1.5.6";  // as agents say: jobs with checks ask for it
 constexpr std::chrono::nanoseconds kFirstRetry = 200ms;
 constexpr std::chrono::nanoseconds kLongestRetry = 15s;
 constexpr std::chrono::nanoseconds kShortestTtl = 1s;
@@ -155,6 +156,8 @@ void Fleet::register_node(Node& simulated) {
   attributes["cpu.arch"] = "amd64";
   attributes["arch"] = "amd64";
   attributes["os.name"] = "linux";
+  attributes["nomad.service_discovery"] = "true";
+  attributes["nomad.version"] = kNomadVersion;
   attributes["cpu.totalcompute"] = std::to_string(settings_.cpu_mhz);
   attributes["unique.hostname"] = node.name();
   for (const std::string& name : settings_.drivers) {

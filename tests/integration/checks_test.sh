@@ -143,17 +143,17 @@ eventually 40 "the check does not recover" check_is "$ALLOC" answers success
 sed -e 's/"sick/"late/g' -e 's/sick\.good/late.good/' -e 's/grace = "4s"/grace = "1s"/' -e 's/limit = 2/limit = 1/' sick.hcl |
   sed 's|^      driver = "raw_exec"|      template {\n        destination = "local/v"\n        data        = "{{ with nomadVar \\"nomad/jobs/late\\" }}{{ .v }}{{ end }}"\n      }\n&|' > late.hcl
 expect 0 "" "$DROVER" job run -detach late.hcl
-late_waits() { ALLOC=$(alloc_of late) && tells "$ALLOC" "Missing: nomad.var.block"; }
+late_waits() { LATE=$(alloc_of late) && tells "$LATE" "Missing: nomad.var.block"; }
 eventually 30 "it does not wait for its variable" late_waits
-eventually 30 "its check does not fail" check_is "$ALLOC" answers failure
-LATE=$("$DROVER" alloc status -json "$ALLOC" | sed -n 's/^ *"ID": *"\([0-9a-f-]\{36\}\)".*/\1/p' | head -n 1)
-last_run() { "$DROVER" operator api "/v1/client/allocation/$LATE/checks" | tr -d ' \n' | sed 's/.*"Timestamp":\([0-9]*\).*/\1/'; }
+eventually 30 "its check does not fail" check_is "$LATE" answers failure
+LATE_ID=$("$DROVER" alloc status -json "$LATE" | sed -n 's/^ *"ID": *"\([0-9a-f-]\{36\}\)".*/\1/p' | head -n 1)
+last_run() { "$DROVER" operator api "/v1/client/allocation/$LATE_ID/checks" | tr -d ' \n' | sed 's/.*"Timestamp":\([0-9]*\).*/\1/'; }
 FIRST=$(last_run)
 has_run_on() { [ "$(last_run)" -ge $((FIRST + 4)) ] || { last_run; return 1; }; }
 eventually 40 "its check does not go on" has_run_on
-grep "a task whose check is unhealthy is restarted" agent.log | grep -q "$LATE" && fail "one that waits is to be restarted"
+grep "a task whose check is unhealthy is restarted" agent.log | grep -q "$LATE_ID" && fail "one that waits is to be restarted"
 expect 0 "" "$DROVER" var put nomad/jobs/late v=1
-eventually 40 "no restart once it runs" tells "$ALLOC" 'Restart Signaled.*healthcheck: check "answers" unhealthy'
+eventually 40 "no restart once it runs" tells "$LATE" 'Restart Signaled.*healthcheck: check "answers" unhealthy'
 expect 0 "" "$DROVER" job stop -detach late
 
 # After kill -9 the results are there at once, and the checks go on.

@@ -107,7 +107,7 @@ TEST(JobFunctions, Lists) {
        R"(| byMeta "who,v|int,dc" | toJSON }})",
        R"({"a_b_00002__no_dc_":[{"ServiceMeta":{"v":"2","who":"a.b"}}],"c_00000__no_dc_":[{"ServiceMeta":{"who":"c"}}]})"},
       {R"({{ parseJSON "[{\"ServiceMeta\":{\"v\":\"x\"}}]" | byMeta "v|int" }})",
-       "template 1:43: byMeta: the meta entry \"v\" is no number: \"x\""},
+       "template 1:52: byMeta: the meta entry \"v\" is no number: \"x\""},
       {R"({{ parseJSON "[1]" | byMeta "v" }})",
        "template 1:22: byMeta: an element of the list is no service of Consul"},
       {R"({{ parseJSON "[1]" | byKey }})",
