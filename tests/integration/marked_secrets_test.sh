@@ -67,6 +67,9 @@ done < paths > answers 2>&1
 "$DROVER" var list -out=json >> answers
 "$DROVER" operator snapshot save state.snap > /dev/null
 zcat state.snap > state.plain 2> /dev/null
+mkdir debug
+"$DROVER" operator debug -duration=2s -interval=1s -event-topic=all -event-index=1 -output=debug > debug.out || fail "no bundle: $(cat debug.out)"
+[ -n "$(find debug -name 'events.json' -size +1k)" ] && [ -n "$(find debug -name 'monitor.log' -size +1k)" ] || fail "the bundle has $(find debug -type f -size +1k)"
 grep -q '"sso"' answers || fail "the answers do not show the auth method"
 CHECKS=$((CHECKS + $(wc -l < paths)))
 
@@ -75,6 +78,8 @@ for secret in "$VALUE" "$OIDC" "$ROOT" "$CI" "$TOKEN" "${TOKEN##*.}"; do
   for file in answers state.plain one.log; do
     ! grep -aqF -- "$secret" "$file" || fail "$file has the secret ${secret:0:30}: $(grep -aoF -B1 -- "$secret" "$file" | head -n 1)"
   done
+  found=$(grep -rlaF -- "$secret" debug | head -n 3)
+  [ -z "$found" ] || fail "the secret ${secret:0:30} is collected in $found"
   # A node's own state has the environment of its tasks, for the next life of the agent.
   found=$(grep -rlaF -- "$secret" one-data | grep -v '/secrets/' | grep -v '^one-data/local/' | head -n 3)
   [ -z "$found" ] || fail "the secret ${secret:0:30} lies in $found"
@@ -83,6 +88,6 @@ for token in "$ROOT" "$CI"; do  # as the state would keep them: sixteen bytes
   found=$(grep_bytes "$token" one-data state.plain)
   [ -z "$found" ] || fail "the secret of a token lies in $found"
 done
-! grep -aqF -- "$GOSSIP" answers one.log || fail "the key of the gossip is shown"
+! grep -raqF -- "$GOSSIP" answers one.log debug || fail "the key of the gossip is shown"
 [ "$(stat -c %a one-data/server one-data/local one-data/audit | sort -u)" = 700 ] || fail "others may look into $(stat -c "%a %n" one-data/*)"
 passed

@@ -152,16 +152,22 @@ int list_external(Run& run) {
     v1::ListExternalVolumesRequest request;
     request.set_plugin_id(plugin.id());
     std::vector<std::vector<std::string>> rows = {kExternalColumns};
-    Parameters page;
+    std::string token;
     do {
+      const Parameters page = token.empty() ? Parameters() : Parameters{{"next_token", token}};
       const auto volumes = run.client.call<v1::Volumes::ListExternal>(request, page);
       if (!volumes) {
         code = run.fail("Error querying the volumes of plugin \"" + plugin.id() + "\"", volumes.status());
         break;
       }
       for (const v1::CsiExternalVolume& volume : volumes->message.volumes()) rows.push_back(external_row(volume));
-      page = {{"next_token", volumes->message.next_token()}};
-    } while (!page.begin()->second.empty());
+      if (!token.empty() && volumes->message.next_token() == token) {
+        code = run.usage("Error querying the volumes of plugin \"" + plugin.id() + "\": it repeats the page \"" + token +
+                         "\" for ever");
+        break;
+      }
+      token = volumes->message.next_token();
+    } while (!token.empty());
     if (rows.size() > 1) run.out << "\nVolumes in the storage of " << plugin.id() << "\n" << format_list(rows);
   }
   return code;

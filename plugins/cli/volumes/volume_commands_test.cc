@@ -164,6 +164,17 @@ TEST_F(VolumeCommands, TheStoragesOwnVolumesAreListedPageAfterPage) {
       << said.err;
 }
 
+TEST_F(VolumeCommands, AStorageThatRepeatsAPageForEverIsLeft) {
+  agent_.says("GET /v1/volumes?type=csi", "[]");
+  agent_.says("GET /v1/plugins?type=csi", R"([{"ID":"p","ControllerRequired":true,"ControllersHealthy":1}])");
+  const char* page = R"({"Volumes":[{"ExternalID":"vol-1"}],"NextToken":"2"})";
+  agent_.says("GET /v1/volumes/external?plugin_id=p", page);
+  agent_.says("GET /v1/volumes/external?next_token=2&plugin_id=p", page);
+  const Said said = volume("status", {"-type=csi", "-verbose"});
+  EXPECT_EQ(said.code, 1);
+  EXPECT_EQ(said.err, "Error querying the volumes of plugin \"p\": it repeats the page \"2\" for ever\n");
+}
+
 TEST_F(VolumeCommands, OneIsFoundByTheBeginningOfItsName) {
   const std::string row =
       R"({"ID":"data","Name":"database","Namespace":"default","PluginID":"p","Schedulable":true,"NodesHealthy":2})";
