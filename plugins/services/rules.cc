@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -16,6 +17,21 @@
 
 namespace drover::services {
 namespace {
+
+// What a look finds out about each identifier once, however many rows name it.
+template <typename Value>
+class Remembered {
+ public:
+  template <typename Find>
+  const Value& of(const std::string& id, Find find) {
+    const auto [at, is_new] = known_.try_emplace(id);
+    if (is_new) at->second = find();
+    return at->second;
+  }
+
+ private:
+  std::map<std::string, Value, std::less<>> known_;
+};
 
 std::multiset<std::string> tags_of(const v1::ServiceRegistration& row) {
   return {row.tags().begin(), row.tags().end()};
@@ -68,7 +84,7 @@ bool says_the_same(const v1::ServiceRegistration& one, const v1::ServiceRegistra
   return one.service_name() == other.service_name() && one.job_id() == other.job_id() &&
          one.alloc_id() == other.alloc_id() && one.datacenter() == other.datacenter() &&
          one.address() == other.address() && one.port() == other.port() && one.status() == other.status() &&
-         tags_of(one) == tags_of(other);
+         (std::ranges::equal(one.tags(), other.tags()) || tags_of(one) == tags_of(other));
 }
 
 Result<SyncPlan> plan_sync(const google::protobuf::RepeatedPtrField<v1::ServiceRegistration>& services,
@@ -82,11 +98,13 @@ Result<SyncPlan> plan_sync(const google::protobuf::RepeatedPtrField<v1::ServiceR
                          left[service_key(row.namespace_(), row.id())] = std::move(row);
                          return true;
                        });
+  Remembered<std::optional<v1::Allocation>> allocs;
   for (const v1::ServiceRegistration& said : services) {
     if (is_any_address(said.address())) return invalid_argument("invalid service registration address");
     if (!said.status().empty() && said.status() != kCritical)
       return invalid_argument("invalid service registration status");
-    const auto alloc = alloc_on(tables, view, said.alloc_id(), node.id());
+    const auto& alloc =
+        allocs.of(said.alloc_id(), [&] { return alloc_on(tables, view, said.alloc_id(), node.id()); });
     if (!alloc) {
       plan.refused.push_back(said.id());
       continue;
@@ -107,10 +125,12 @@ Result<SyncPlan> plan_sync(const google::protobuf::RepeatedPtrField<v1::ServiceR
 
 v1::ServicesForgotten outlived(const Tables& tables, const ReadView& view) {
   std::set<std::string> nodes, allocs;
+  Remembered<bool> publish, run;
   tables.services.scan(view, kPrimary, KeyRange::all(), [&](const v1::ServiceRegistration& row, std::string_view) {
-    if (!may_publish(tables, view, row.node_id())) {
+    if (!publish.of(row.node_id(), [&] { return may_publish(tables, view, row.node_id()); })) {
       nodes.insert(row.node_id());
-    } else if (!alloc_on(tables, view, row.alloc_id(), row.node_id())) {
+    } else if (!run.of(row.alloc_id() + row.node_id(),
+                       [&] { return alloc_on(tables, view, row.alloc_id(), row.node_id()).has_value(); })) {
       allocs.insert(row.alloc_id());
     }
     return true;

@@ -418,7 +418,8 @@ Async<> AllocRunner::restart_tasks() {
     MutexLock lock(mutex_);
     stop = interrupt_.get_token();
   }
-  co_await call_hooks([stop](AllocHooks& hooks) { hooks.prerestart(stop); });
+  const auto work = [this, stop] { return hooks_.prerestart(stop), true; };
+  co_await strand_.borrow(work);
   for (const auto& runner : runners_) {
     if (runner->view().progress == TaskView::Progress::dead) {
       runner->revive("User requested all tasks to restart");

@@ -56,6 +56,13 @@ TEST_F(SigningTest, IsUnavailableUntilTheServersKnowTheNode) {
   EXPECT_EQ(sign().status().code(), Code::unavailable);
 }
 
+TEST_F(SigningTest, IsUnavailableUntilTheServersHaveKeys) {
+  know_node();
+  signing_.start(host_);
+  servers_ = failed_precondition("keyring has not been initialized yet");
+  EXPECT_EQ(sign().status(), unavailable("keyring has not been initialized yet"));
+}
+
 TEST_F(SigningTest, ARefusalOfTheServersIsHandedOn) {
   know_node();
   signing_.start(host_);
