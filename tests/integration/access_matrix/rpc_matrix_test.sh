@@ -4,6 +4,7 @@
 . "$(dirname "$0")/../lib.sh"
 : "${RPC_MATRIX:?names the program that calls}" "${SOURCES:?names the source tree}"
 ROUND=$WORK
+trap 'WORK=$ROUND; clean_up' EXIT  # each way has a folder of its own below it
 mkdir "$ROUND/certs"
 cd "$ROUND/certs" || exit 1
 "$DROVER" tls ca create > /dev/null && "$DROVER" tls cert create -server > /dev/null &&
