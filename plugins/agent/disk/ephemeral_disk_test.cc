@@ -265,6 +265,17 @@ TEST_F(EphemeralDisk, IsEmptyWhenSomethingFails) {
   EXPECT_FALSE(fs::exists(alloc_path(after) + "/.snapshot"));
 }
 
+// The data that a node sends, as bytes.
+class SentData final : public MessageStream {
+ public:
+  bool send(std::string message) override {
+    bytes += parse_message<v1::DiskSnapshotPart>(message)->data();
+    return true;
+  }
+  std::optional<std::string> receive(SteadyTime) override { return std::nullopt; }
+  std::string bytes;
+};
+
 TEST_F(EphemeralDisk, IsSentByTheNodeThatHasIt) {
   start();
   const std::string id = place({task("web")});
@@ -273,22 +284,38 @@ TEST_F(EphemeralDisk, IsSentByTheNodeThatHasIt) {
   v1::DiskSnapshotRequest request;
   request.set_alloc_id(id);
   request.set_when_over(true);
-  struct Parts final : MessageStream {
-    bool send(std::string message) override {
-      bytes += parse_message<v1::DiskSnapshotPart>(message)->data();
-      return true;
-    }
-    std::optional<std::string> receive(SteadyTime) override { return std::nullopt; }
-    std::string bytes;
-  } parts;
+  SentData data;
   FakeCall call;
   servers_.stop(id);
-  ASSERT_TRUE(declarations_.bindings.at("Snapshot").stream(request.SerializeAsString(), call, parts).ok());
-  EXPECT_NE(std::string::npos, parts.bytes.find("alloc/data/file"));
-  EXPECT_NE(std::string::npos, parts.bytes.find("kept"));
+  ASSERT_TRUE(declarations_.bindings.at("Snapshot").stream(request.SerializeAsString(), call, data).ok());
+  EXPECT_NE(std::string::npos, data.bytes.find("alloc/data/file"));
+  EXPECT_NE(std::string::npos, data.bytes.find("kept"));
   request.set_alloc_id(Uuid::random().bytes());
-  EXPECT_EQ(Code::not_found,
-            declarations_.bindings.at("Snapshot").stream(request.SerializeAsString(), call, parts).code());
+  EXPECT_EQ(Code::not_found, declarations_.bindings.at("Snapshot").stream(request.SerializeAsString(), call, data).code());
+}
+
+TEST_F(EphemeralDisk, IsSentToTheNodeOfTheSuccessorOnly) {
+  start();
+  const std::string id = place({task("web")});
+  until_status(id, v1::CLIENT_STATUS_RUNNING);
+  write(alloc_path(id) + "/alloc/data/file", "kept");
+  const Uuid successor = Uuid::random(), node = Uuid::random();
+  v1::DiskSnapshotRequest request;
+  request.set_alloc_id(id);
+  const auto ask = [&](const Uuid& by) {
+    FakeCall call;
+    call.context_.identity.kind = Identity::Kind::client;
+    call.context_.identity.name = by.to_string();
+    SentData data;
+    const Status status = declarations_.bindings.at("Snapshot").stream(request.SerializeAsString(), call, data);
+    EXPECT_EQ(status.ok(), data.bytes.find("kept") != std::string::npos);
+    return status.to_string();
+  };
+  const std::string denied = access_denied().to_string();
+  EXPECT_EQ(ask(node), denied) << "nothing follows it";
+  servers_.follow(id, successor, node);
+  EXPECT_EQ(ask(Uuid::random()), denied) << "another node";
+  EXPECT_EQ(ask(node), "ok");
 }
 
 }  // namespace

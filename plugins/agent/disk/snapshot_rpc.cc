@@ -1,14 +1,37 @@
 #include "disk/snapshot_rpc.h"
 
 #include "disk/disk_archive.h"
+#include "drover/api/allocations.pb.h"
 #include "drover/api/client_disk.pb.h"
 #include "drover/log.h"
+#include "drover/v1/allocation.pb.h"
 #include "runner/alloc_runner.h"
+#include "server_calls.h"
 
 namespace drover::agent {
 namespace {
 
 constexpr auto kSignOfLife = std::chrono::seconds(5);
+constexpr auto kAskTime = std::chrono::seconds(15);
+
+Result<v1::Allocation> as_servers_know_it(const Client& client, const std::string& id, std::stop_token stop) {
+  v1::AllocationRequest request;
+  request.set_alloc_id(id);
+  DROVER_TRY(v1::AllocationResponse answer,
+             call<v1::AllocationResponse>(
+                 client.host.caller(), node_call(client, "/drover.v1.Allocations/Get", kAskTime, std::move(stop)),
+                 request));
+  return std::move(*answer.mutable_allocation()->mutable_allocation());
+}
+
+// A node gets the data for the successor that it runs, and nothing else of other nodes.
+Status check_successor(const Client& client, const std::string& id, const Call& call) {
+  if (call.context().identity.kind != Identity::Kind::client) return ok_status();
+  DROVER_TRY(const v1::Allocation own, as_servers_know_it(client, id, call.stop()));
+  if (own.next_allocation().empty()) return access_denied();
+  DROVER_TRY(const v1::Allocation next, as_servers_know_it(client, own.next_allocation(), call.stop()));
+  return call.own_node(next.node_id());
+}
 
 }  // namespace
 
@@ -22,6 +45,7 @@ Status SnapshotRpc::snapshot(const v1::DiskSnapshotRequest& request, Call& call,
   const Uuid id = Uuid::from_bytes(request.alloc_id());
   const auto runner = client->find_alloc(id);
   if (!runner) return not_found("Unknown allocation \"" + id.to_string() + "\"");
+  DROVER_RETURN_IF_ERROR(check_successor(*client, request.alloc_id(), call));
   while (request.when_over() && !runner->wait_terminal(client->now() + kSignOfLife, call.stop())) {
     if (call.stop().stop_requested() || !replies.send({})) return cancelled("the caller has gone");
   }

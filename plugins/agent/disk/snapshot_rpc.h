@@ -19,7 +19,7 @@ class SnapshotRpc {
   // Before this the handler answers unavailable. Requires: it outlives every call.
   void attach(const Client& client);
 
-  // Errors: not_found.
+  // Errors: not_found; permission_denied for a node that runs no successor of the allocation.
   Status snapshot(const v1::DiskSnapshotRequest& request, Call& call, Replies<v1::DiskSnapshotPart>& replies);
 
  private:

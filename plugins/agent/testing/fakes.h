@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "drover/api/allocations.pb.h"
 #include "drover/api/nodes.pb.h"
 #include "drover/config.h"
 #include "drover/metrics.h"
@@ -96,6 +97,15 @@ class FakeServers final : public Caller {
       changed.notify_all();
       return Reply{};
     }
+    if (context.method == "/drover.v1.Allocations/Get") {
+      const auto wanted = parse_message<v1::AllocationRequest>(request);
+      const auto& rows = allocations.contains(wanted->alloc_id()) ? allocations : elsewhere;
+      const auto at = rows.find(wanted->alloc_id());
+      if (at == rows.end()) return not_found("alloc not found");
+      v1::AllocationResponse response;
+      *response.mutable_allocation()->mutable_allocation() = at->second;
+      return Reply{response.SerializeAsString(), {}};
+    }
     if (context.method == "/drover.v1.Nodes/Drain") {
       drain = *parse_message<v1::NodeDrainRequest>(request);
       ++index;
@@ -169,6 +179,12 @@ class FakeServers final : public Caller {
       jobs.erase(id);
     }
     stop(id);
+  }
+  // The allocation is replaced by that one, on another node.
+  void follow(const std::string& id, const Uuid& successor, const Uuid& node) {
+    std::lock_guard lock(mutex_);
+    allocations.at(id).set_next_allocation(successor.bytes());
+    elsewhere[successor.bytes()].set_node_id(node.bytes());
   }
   void forget_report(const std::string& id) {
     std::lock_guard lock(mutex_);
@@ -249,6 +265,7 @@ class FakeServers final : public Caller {
   uint64_t index = 1;
   std::map<std::string, std::deque<Status>> failures;  // by method
   std::map<std::string, v1::Allocation> allocations;
+  std::map<std::string, v1::Allocation> elsewhere;  // of other nodes
   std::map<std::string, v1::Job> jobs;
 };
 

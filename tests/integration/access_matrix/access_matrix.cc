@@ -245,7 +245,7 @@ class Matrix {
         "Acl.MakeOneTimeToken", "Acl.ExchangeOneTimeToken", "Variables.Read",    "Variables.Apply",
         "Variables.Delete",     "Variables.History",        "Variables.Rollback",
         "Namespaces.Get",       "AgentInformation.Profile", "Volumes.Delete",    "Volumes.Detach",
-        "Volumes.CreateSnapshots", "Volumes.DeleteSnapshot"};
+        "Volumes.CreateSnapshots", "Volumes.DeleteSnapshot", "ClientDisk.Snapshot"};
     return kMethods.contains(method.service()->name() + "." + method.name()) ||
            (method.options().GetExtension(drover::access).of_object() && !has_job(method));
   }
