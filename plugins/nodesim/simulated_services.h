@@ -11,8 +11,8 @@ class SyncNodeServicesRequest;
 
 namespace drover::nodesim {
 
-// Those of the group and of its tasks. A simulated node has no address, no networks and no variables of tasks: a service
-// that cannot be resolved without is left out. Null: there is none.
+// Those of the group and of its tasks. A simulated node has no address, no networks and no variables of tasks: a
+// service that cannot be resolved without is left out. Null: there is none.
 std::shared_ptr<const v1::SyncNodeServicesRequest> services_of(const v1::Allocation& alloc, const v1::Job& job);
 
 }  // namespace drover::nodesim

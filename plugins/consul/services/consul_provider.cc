@@ -109,7 +109,8 @@ Result<v1::SyncServicesResponse> ConsulProvider::sync(const v1::SyncServicesRequ
     if (status.ok()) continue;
     metrics_->add("nomad.client.consul.sync_failure");
     if (is_passing_trouble(status)) continue;
-    for (const auto& [id, service] : there.services) add_failure(response, id, status.with_context("Consul's namespace \"" + shown(name_space) + "\"").message());
+    const Status why = status.with_context("Consul's namespace \"" + shown(name_space) + "\"");
+    for (const auto& [id, service] : there.services) add_failure(response, id, why.message());
   }
   size_t services = 0, checks = 0;
   for (const auto& [name_space, there] : wanted) {

@@ -105,7 +105,8 @@ TEST(JobFunctions, Lists) {
        R"({"a":{"b/c":{"Key":"b/c","Value":"1"}}})"},
       {R"({{ parseJSON "[{\"ServiceMeta\":{\"v\":\"2\",\"who\":\"a.b\"}},{\"ServiceMeta\":{\"who\":\"c\"}}]" )"
        R"(| byMeta "who,v|int,dc" | toJSON }})",
-       R"({"a_b_00002__no_dc_":[{"ServiceMeta":{"v":"2","who":"a.b"}}],"c_00000__no_dc_":[{"ServiceMeta":{"who":"c"}}]})"},
+       R"({"a_b_00002__no_dc_":[{"ServiceMeta":{"v":"2","who":"a.b"}}],)"
+       R"("c_00000__no_dc_":[{"ServiceMeta":{"who":"c"}}]})"},
       {R"({{ parseJSON "[{\"ServiceMeta\":{\"v\":\"x\"}}]" | byMeta "v|int" }})",
        "template 1:52: byMeta: the meta entry \"v\" is no number: \"x\""},
       {R"({{ parseJSON "[1]" | byMeta "v" }})",

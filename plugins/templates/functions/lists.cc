@@ -188,7 +188,7 @@ Result<Value> by_meta(Arguments arguments) {
       name += (from == 0 ? "" : "_") + part;
       from = end + 1;
     }
-    const auto is_plain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-'; };
+    const auto is_plain = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '-'; };
     std::ranges::replace_if(name, [&](char c) { return !is_plain(c); }, '_');
     out[name].push_back(item);
   }
