@@ -117,8 +117,9 @@ Result<v1::CsiVolume> changed_volume(const v1::CsiVolume& row, const v1::Volume&
   findings.require(said.parameters().empty() || is_same_map(said.parameters(), row.parameters()),
                    "parameters cannot be updated");
   const v1::CsiTopologyRequest& topologies = said.requested_topologies();
-  findings.require(!asks_for_topologies(said) || (are_same_topologies(topologies.required(), row.requested_topologies().required()) &&
-                             are_same_topologies(topologies.preferred(), row.requested_topologies().preferred())),
+  findings.require(!asks_for_topologies(said) ||
+                       (are_same_topologies(topologies.required(), row.requested_topologies().required()) &&
+                        are_same_topologies(topologies.preferred(), row.requested_topologies().preferred())),
                    "topology request cannot be updated");
   findings.require(
       said.requested_capacity_max() == 0 || row.capacity() == 0 || said.requested_capacity_max() >= row.capacity(),

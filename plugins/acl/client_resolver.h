@@ -1,6 +1,6 @@
 // Finds out on a client agent who calls, by asking a server with the caller's own proof. Answers are trusted for a
-// while; while no server answers, for a day at most and never beyond the token's end. The newest callers are remembered.
-// What this agent only passes on is judged by who answers it. [any]
+// while; while no server answers, for a day at most and never beyond the token's end. The newest callers are
+// remembered. Whoever answers a call that this agent only passes on judges its caller. [any]
 #pragma once
 
 #include <chrono>

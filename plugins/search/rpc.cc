@@ -113,7 +113,8 @@ Result<v1::SearchResponse> Rpc::prefix(const v1::SearchRequest& request, Call& c
 
 Result<v1::SearchResponse> Rpc::fuzzy(const v1::FuzzySearchRequest& request, Call& call) {
   const bool is_of_part = is_part_of_jobs(request.context());
-  DROVER_TRY(const std::vector<Place> places, places_of(is_of_part ? kJobs : std::string_view(request.context()), call));
+  const std::string_view word = is_of_part ? kJobs : std::string_view(request.context());
+  DROVER_TRY(const std::vector<Place> places, places_of(word, call));
   if (!options_.enabled) return failed_precondition("fuzzy search is not enabled");
   if (request.text().size() < options_.shortest_text) {
     return invalid_argument("fuzzy search query must be at least " + std::to_string(options_.shortest_text) +

@@ -18,7 +18,7 @@
 namespace drover::services {
 namespace {
 
-// What a look finds out about each identifier once, however many rows name it.
+// Keeps the findings of one look by identifier, so that each is sought once, however many rows name it.
 template <typename Value>
 class Remembered {
  public:

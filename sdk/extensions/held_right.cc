@@ -68,7 +68,8 @@ std::stop_token HeldRight::stop() const { return watch_->stop(); }
 Status HeldRight::end(Status own) const { return watch_->is_lost() ? right_is_lost() : own; }
 
 Status right_is_lost() {
-  return permission_denied("Permission denied: the right to this stream is lost; its token, a policy or a role changed");
+  return permission_denied(
+      "Permission denied: the right to this stream is lost; its token, a policy or a role changed");
 }
 
 }  // namespace drover

@@ -19,15 +19,15 @@ class Bundle {
   // Makes the folder. Errors: already_exists; unavailable, with the system's reason.
   static Result<std::unique_ptr<Bundle>> create(const std::filesystem::path& folder);
 
-  // Adds bytes to the end of a file, "server/one/monitor.log"; it and its folders are made. Names of others become parts
-  // of it by file_name(). [any]
+  // Adds bytes to the end of a file, "server/one/monitor.log"; it and its folders are made. Names of others become
+  // parts of it by file_name(). [any]
   void add(const std::string& name, std::string_view bytes);
   // Notes why a file is missing or not whole. [any]
   void note_failure(const std::string& name, const Status& status);
   size_t failures() const;
 
-  // Writes index.json: `about`, the files with their sizes, and what failed. The last of the files. Errors: of the disk,
-  // also those that add() met.
+  // Writes index.json: `about`, the files with their sizes, and what failed. The last of the files. Errors: of the
+  // disk, also those that add() met.
   Status finish(nlohmann::json about);
   // Packs the folder as a tar file with gzip, which this user alone may read. Errors: already_exists; of the disk.
   Status pack(const std::filesystem::path& archive) const;

@@ -59,7 +59,8 @@ Result<std::vector<Target>> chosen(const std::vector<Target>& there, std::string
   } else {
     for (const std::string& part : parts_of(word)) {
       const auto is_meant = [&](const Target& target) { return target.id.starts_with(part) || target.name == part; };
-      if (std::ranges::none_of(there, is_meant)) return not_found("\"" + part + "\" is none of the agents that are there");
+      if (std::ranges::none_of(there, is_meant))
+        return not_found("\"" + part + "\" is none of the agents that are there");
       for (const Target& target : there) {
         const bool is_known = std::ranges::find(targets, target.id, &Target::id) != targets.end();
         if (is_meant(target) && !is_known) targets.push_back(target);

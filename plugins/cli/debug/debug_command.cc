@@ -90,7 +90,7 @@ void follow_events(const std::shared_ptr<Follow>& follow, const Plan& plan) {
   });
 }
 
-// Of one agent: its log for the time, and its profiles now.
+// Looks at one agent: its log for the time, its profiles now.
 template <typename Name>
 void look_at(const std::shared_ptr<Follow>& follow, Run& run, const Plan& plan, const std::string& folder,
              const Name& name) {

@@ -162,8 +162,8 @@ int list_external(Run& run) {
       }
       for (const v1::CsiExternalVolume& volume : volumes->message.volumes()) rows.push_back(external_row(volume));
       if (!token.empty() && volumes->message.next_token() == token) {
-        code = run.usage("Error querying the volumes of plugin \"" + plugin.id() + "\": it repeats the page \"" + token +
-                         "\" for ever");
+        code = run.usage("Error querying the volumes of plugin \"" + plugin.id() + "\": it repeats the page \"" +
+                         token + "\" for ever");
         break;
       }
       token = volumes->message.next_token();

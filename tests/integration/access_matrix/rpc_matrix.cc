@@ -189,7 +189,7 @@ class Matrix {
       fail(what + ", which says too much");
   }
 
-  // What the caller does not see is not there.
+  // A caller does not see it, so for that caller it is not there.
   static bool is_nothing_there(const pb::MethodDescriptor& method, const Asker& asker,
                                const Result<std::string>& answer) {
     const bool is_not_found = answer.status().code() == Code::not_found;
@@ -218,8 +218,8 @@ class Matrix {
   static bool looks_further(const pb::MethodDescriptor& method, const Asker& asker) {
     const pb::Descriptor& named = naming_part(*method.input_type());
     const bool is_node = asker.who.identity.kind == Identity::Kind::client;
-    // What a node says carries its proof once more: who is no node has none, and without an allocation there is none
-    // that is the node's.
+    // A node carries its proof once more in such a message: who is no node has none, and without an allocation there is
+    // none that is the node's.
     if (has_field(named, "secret_id") && (!is_node || has_field(named, "alloc_id"))) return true;
     static const std::set<std::string> kMethods = {
         "Registers with a secret of its own: NodeRegistry.Register",
