@@ -1,4 +1,4 @@
-// What the .proto files of the source tree declare, read from the files themselves by protoc. Test only.
+// The declarations of the source tree's .proto files, read from the files themselves by protoc. Test only.
 #pragma once
 
 #include <google/protobuf/descriptor.h>

@@ -48,7 +48,7 @@ std::vector<Definition> status_commands() {
   return {{"status",
            "Shows the jobs, or the object with this ID, whatever it is.",
            "[id]",
-           "  Of an identifier its beginning is enough, where nothing else begins so.\n",
+           "  The beginning of an identifier is enough, where nothing else begins so.\n",
            with_object_flags({on_off("short", "Leave out the details"), on_off("verbose", "Show full identifiers"),
                               on_off("evals", "Of a job: show the evaluations"),
                               on_off("all-allocs", "Of a job: also allocations of an earlier job of that name")}),

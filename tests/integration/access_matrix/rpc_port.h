@@ -8,7 +8,7 @@
 
 namespace drover::matrix {
 
-// What an agent proves itself by to the other end; empty: no TLS.
+// The files by which an agent proves itself to the other end; empty: no TLS.
 struct Certificate {
   std::string authority, certificate, key;  // files
 };
