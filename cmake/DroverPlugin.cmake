@@ -46,12 +46,14 @@ function(drover_generate_messages out_sources root)
       COMMENT "Messages of ${proto}")
     list(APPEND sources ${generated}/${stem}.pb.cc)
   endforeach()
-  # Generated code: no warnings, little optimisation (none in a first build), no debug information; it is compiled once and
-  # rarely read.
+  # Generated code: no warnings, little optimisation (none in a first build that is no release), no debug information; it is
+  # compiled once and rarely read.
   set(compiled ${sources})
   set(level -O1)
   if(DROVER_COLD)
-    set(level -O0)
+    if(NOT CMAKE_BUILD_TYPE STREQUAL "Release")
+      set(level -O0)
+    endif()
     drover_join_messages(compiled ${generated} ${sources})
   endif()
   set_source_files_properties(${compiled} PROPERTIES COMPILE_OPTIONS "-w;${level};-g0" SKIP_PRECOMPILE_HEADERS ON)

@@ -81,8 +81,7 @@ void GrpcClient::call_server(const std::string& address, CallContext context, st
     asked->stream.reset();
     return asked->done(unavailable("this agent is stopping"));
   }
-  stream->post(std::move(request));
-  stream->close_sending();
+  stream->post_only(std::move(request));
 }
 
 Result<std::unique_ptr<StreamCall>> GrpcClient::open_server(const std::string& address, CallContext context,

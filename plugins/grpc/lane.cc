@@ -34,7 +34,8 @@ class Outgoing : public std::enable_shared_from_this<Outgoing> {
     ClientStream::Events events{
         .message = [self = shared_from_this()](const std::string&) { self->welcomed(); },
         .ended = [self = shared_from_this()](const Status& status, const std::string&) { self->ended(status); }};
-    ClientStream::start(stream, setup_.streams, {.method = kPeerMethod, .context = setup_.greeting}, std::move(events));
+    ClientStream::start(stream, setup_.streams, {.method = kPeerMethod, .context = setup_.greeting, .is_greeted = true},
+                        std::move(events));
     watch(stream);
   }
 

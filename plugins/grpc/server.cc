@@ -1,5 +1,6 @@
 #include "server.h"
 
+#include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/server_builder.h>
 
 #include <atomic>
@@ -20,6 +21,7 @@ namespace {
 // Every call that is out is a stream of its agent's one connection: blocking queries, logs and consoles of a thousand
 // tasks. Without a limit one client could open as many as it likes.
 constexpr int kMaxStreams = 10'000;
+constexpr int kExpected = 16;  // calls that may come at once, before one waits for the next round of a queue
 constexpr auto kStopTime = std::chrono::milliseconds(300);  // for answers on their way; then calls are cancelled
 
 // One call that this process answers or forwards.
@@ -115,17 +117,15 @@ class Served : public std::enable_shared_from_this<Served> {
 
 }  // namespace
 
-class GrpcServer::Impl final : public grpc::CallbackGenericService {
+class GrpcServer::Impl {
  public:
-  Impl(const Wire::Setup& setup, const WireLimits& limits)
-      : setup_(setup), limits_(limits), places_(limits.connections_per_address) {}
-  ~Impl() override { stop(); }
+  Impl(const Wire::Setup& setup, const WireLimits& limits, Queues& queues)
+      : setup_(setup), limits_(limits), queues_(queues), places_(limits.connections_per_address) {}
+  ~Impl() { stop(); }
 
   Status listen(const std::string& address, const std::string& option);
   void stop();
   std::string address() const { return address_; }
-
-  grpc::ServerGenericBidiReactor* CreateReactor(grpc::GenericCallbackServerContext* context) override;
 
   std::shared_ptr<NodeSession> session(const Uuid& node) const {
     MutexLock lock(mutex_);
@@ -135,13 +135,20 @@ class GrpcServer::Impl final : public grpc::CallbackGenericService {
 
  private:
   class Attached;
+  void expect(grpc::ServerCompletionQueue& queue);
+  void begin(std::shared_ptr<ServerStream> stream);
 
   const Wire::Setup& setup_;
   const WireLimits limits_;
+  Queues& queues_;
   Places places_;
   std::string address_;
+  grpc::AsyncGenericService service_;
   std::unique_ptr<grpc::Server> server_;
   mutable Mutex mutex_;
+  CondVar ended_;
+  size_t calls_ DROVER_GUARDED_BY(mutex_) = 0;  // expected ones, too
+  bool is_stopping_ DROVER_GUARDED_BY(mutex_) = false;
   std::map<Uuid, std::shared_ptr<NodeSession>> sessions_ DROVER_GUARDED_BY(mutex_);
 };
 
@@ -247,34 +254,50 @@ class GrpcServer::Impl::Attached : public std::enable_shared_from_this<Attached>
   std::shared_ptr<NodeSession::Carried> carried_ DROVER_GUARDED_BY(mutex_);
 };
 
-grpc::ServerGenericBidiReactor* GrpcServer::Impl::CreateReactor(grpc::GenericCallbackServerContext* context) {
-  called_by_grpc(this);
-  auto stream = ServerStream::make(context);
-  grpc::ServerGenericBidiReactor* reactor = stream.get();
-  auto place = places_.take(context->peer());
+void GrpcServer::Impl::expect(grpc::ServerCompletionQueue& queue) {
+  {
+    const MutexLock lock(mutex_);
+    if (is_stopping_) return;
+    ++calls_;
+  }
+  ServerStream::expect(service_, queue,
+                       {.arrived =
+                            [this, &queue](std::shared_ptr<ServerStream> stream) {
+                              expect(queue);
+                              begin(std::move(stream));
+                            },
+                        .over =
+                            [this] {
+                              const MutexLock lock(mutex_);
+                              if (--calls_ == 0) ended_.notify_all();
+                            }});
+}
+
+void GrpcServer::Impl::begin(std::shared_ptr<ServerStream> stream) {
+  auto place = places_.take(stream->peer());
   if (!place) {
     stream->start({.message = [](const std::string&) {}, .half_closed = [] {}, .cancelled = [] {}});
     stream->finish(
         resource_exhausted("this address has too many connections to this server's RPC port; see "
                            "limits { rpc_max_conns_per_client }"));
-    return reactor;
+    return;
   }
   stream->keep(std::move(place));
-  if (context->method() == kAttachMethod) {
+  if (stream->method() == kAttachMethod) {
     std::make_shared<Attached>(std::move(stream), *this)->start();
-  } else if (context->method() == kPeerMethod) {
-    accept_lane(stream, setup_.lanes, check_server(context->auth_context(), setup_.tls));
+  } else if (stream->method() == kPeerMethod) {
+    accept_lane(stream, setup_.lanes, check_server(stream->caller(), setup_.tls));
   } else {
-    const bool from_server = check_server(context->auth_context(), setup_.tls).ok();
-    std::make_shared<Served>(std::move(stream), context->method(), setup_, from_server)->start();
+    const bool from_server = check_server(stream->caller(), setup_.tls).ok();
+    std::string method = stream->method();
+    std::make_shared<Served>(std::move(stream), std::move(method), setup_, from_server)->start();
   }
-  return reactor;
 }
 
 Status GrpcServer::Impl::listen(const std::string& address, const std::string& option) {
-  grpc::ServerBuilder builder;
+  grpc::ServerBuilder& builder = queues_.builder();
   int port = 0;
-  builder.RegisterCallbackGenericService(this);
+  builder.RegisterAsyncGenericService(&service_);
   builder.AddListeningPort(address, server_credentials(setup_.tls), &port);
   builder.SetMaxReceiveMessageSize(kMaxMessage);
   builder.SetMaxSendMessageSize(kMaxMessage);
@@ -287,7 +310,6 @@ Status GrpcServer::Impl::listen(const std::string& address, const std::string& o
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 2'000);
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
                              static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(limits_.handshake).count()));
-  given_to_grpc(this);
   server_ = builder.BuildAndStart();
   if (!server_ || port == 0) {
     server_.reset();
@@ -297,12 +319,23 @@ Status GrpcServer::Impl::listen(const std::string& address, const std::string& o
                                option);
   }
   address_ = address.substr(0, address.rfind(':') + 1) + std::to_string(port);
+  for (const auto& queue : queues_.all()) {
+    for (int i = 0; i < kExpected; ++i) expect(*queue);
+  }
   return ok_status();
 }
 
 void GrpcServer::Impl::stop() {
   if (!server_) return;
+  {
+    const MutexLock lock(mutex_);
+    is_stopping_ = true;
+  }
   server_->Shutdown(std::chrono::system_clock::now() + kStopTime);
+  {
+    MutexLock lock(mutex_);
+    ended_.wait(lock, [this]() DROVER_REQUIRES(mutex_) { return calls_ == 0; });
+  }
   server_.reset();
 }
 
@@ -310,8 +343,9 @@ GrpcServer::GrpcServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 GrpcServer::~GrpcServer() = default;
 
 Result<std::unique_ptr<GrpcServer>> GrpcServer::start(const std::string& address, const std::string& option,
-                                                      const Wire::Setup& setup, const WireLimits& limits) {
-  auto impl = std::make_unique<Impl>(setup, limits);
+                                                      const Wire::Setup& setup, const WireLimits& limits,
+                                                      Queues& queues) {
+  auto impl = std::make_unique<Impl>(setup, limits, queues);
   DROVER_RETURN_IF_ERROR(impl->listen(address, option));
   return std::unique_ptr<GrpcServer>(new GrpcServer(std::move(impl)));
 }

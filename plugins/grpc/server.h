@@ -16,15 +16,16 @@
 #include <string>
 
 #include "drover/wire.h"
+#include "queues.h"
 #include "wire.h"
 
 namespace drover::wire {
 
 class GrpcServer {
  public:
-  // As Wire::listen. The objects that the setup names outlive stop().
+  // As Wire::listen, once for these queues. The objects that the setup names, and the queues, outlive stop().
   static Result<std::unique_ptr<GrpcServer>> start(const std::string& address, const std::string& option,
-                                                   const Wire::Setup& setup, const WireLimits& limits);
+                                                   const Wire::Setup& setup, const WireLimits& limits, Queues& queues);
   ~GrpcServer();  // stops
   void stop();    // cancels every call and waits for it
   std::string address() const;

@@ -2,10 +2,6 @@
 
 #include <absl/synchronization/mutex.h>
 #include <grpc/support/log.h>
-#include <grpcpp/generic/generic_stub.h>
-#ifdef DROVER_THREAD_SANITIZER
-#include <sanitizer/tsan_interface.h>
-#endif
 
 #include <utility>
 #include <vector>
@@ -26,14 +22,6 @@ void prepare_process() {
   gpr_set_log_function([](gpr_log_func_args* line) { log::debug("grpc", "says", {{"line", line->message}}); });
 }
 
-#ifdef DROVER_THREAD_SANITIZER
-void given_to_grpc(void* object) { __tsan_release(object); }
-void called_by_grpc(void* object) { __tsan_acquire(object); }
-#else
-void given_to_grpc(void*) {}
-void called_by_grpc(void*) {}
-#endif
-
 Status too_large(size_t size) {
   return resource_exhausted("a message of " + std::to_string(size) + " bytes is larger than the limit of " +
                             std::to_string(kMaxMessage));
@@ -53,8 +41,8 @@ std::string to_bytes(const grpc::ByteBuffer& buffer) {
   return bytes;
 }
 
-template <typename Reactor>
-bool StreamBase<Reactor>::send(std::string message) {
+template <typename Call>
+bool StreamBase<Call>::send(std::string message) {
   MutexLock lock(mutex_);
   // Ends with the stream: cancelling it, its deadline or the keep-alive breaks it.
   room_.wait(lock, [this]() DROVER_REQUIRES(mutex_) {
@@ -63,52 +51,52 @@ bool StreamBase<Reactor>::send(std::string message) {
   return push_locked(std::move(message));
 }
 
-template <typename Reactor>
-bool StreamBase<Reactor>::post(std::string message) {
+template <typename Call>
+bool StreamBase<Call>::post(std::string message) {
   MutexLock lock(mutex_);
   return push_locked(std::move(message));
 }
 
-template <typename Reactor>
-bool StreamBase<Reactor>::push_locked(std::string message) {
+template <typename Call>
+bool StreamBase<Call>::push_locked(std::string message) {
   if (broken_ || closing_ || over_ || message.size() > kMaxMessage) return false;
   outgoing_.push_back(to_buffer(std::move(message)));
   if (!writing_) write_locked();
   return true;
 }
 
-template <typename Reactor>
-void StreamBase<Reactor>::write_locked() {
+template <typename Call>
+void StreamBase<Call>::write_locked() {
   writing_ = true;
-  this->StartWrite(&outgoing_.front());
+  this->start_write(outgoing_.front());
 }
 
-template <typename Reactor>
-void StreamBase<Reactor>::break_locked() {
+template <typename Call>
+void StreamBase<Call>::break_locked() {
   broken_ = true;
   while (outgoing_.size() > (writing_ ? 1u : 0u)) outgoing_.pop_back();
   room_.notify_all();
 }
 
-template <typename Reactor>
-void StreamBase<Reactor>::read_next() {
+template <typename Call>
+void StreamBase<Call>::read_next() {
   MutexLock lock(mutex_);
   if (reading_ || over_) return;
   reading_ = true;
-  this->StartRead(&incoming_);
+  this->start_read(incoming_);
 }
 
-template <typename Reactor>
-bool StreamBase<Reactor>::is_stuck() {
+template <typename Call>
+bool StreamBase<Call>::is_stuck() {
   MutexLock lock(mutex_);
   return std::exchange(was_writing_, writing_) && writing_;
 }
 
-template <typename Reactor>
-void StreamBase<Reactor>::OnWriteDone(bool ok) {
+template <typename Call>
+void StreamBase<Call>::write_done(bool ok) {
   MutexLock lock(mutex_);
   writing_ = was_writing_ = false;
-  outgoing_.pop_front();
+  if (!std::exchange(is_greeting_, false)) outgoing_.pop_front();
   if (!ok) break_locked();
   room_.notify_all();
   if (over_) return;
@@ -119,17 +107,21 @@ void StreamBase<Reactor>::OnWriteDone(bool ok) {
   }
 }
 
-template class StreamBase<grpc::ServerGenericBidiReactor>;
-template class StreamBase<grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>>;
+template class StreamBase<IncomingCall>;
+template class StreamBase<OutgoingCall>;
 
 // ------------------------------------------------------------------------------------------------------ the server's
 
-std::shared_ptr<ServerStream> ServerStream::make(grpc::GenericCallbackServerContext* context) {
-  auto stream = std::shared_ptr<ServerStream>(new ServerStream(context));
+void ServerStream::expect(grpc::AsyncGenericService& service, grpc::ServerCompletionQueue& queue,
+                          Expectation expectation) {
+  auto stream = std::shared_ptr<ServerStream>(new ServerStream(std::move(expectation)));
   stream->self_ = stream;
-  given_to_grpc(stream.get());
-  return stream;
+  stream->IncomingCall::expect(service, queue);
 }
+
+void ServerStream::arrived() { std::exchange(expectation_.arrived, {})(self_); }
+
+void ServerStream::abandoned() { done(); }
 
 void ServerStream::start(Events events) {
   events_ = std::move(events);
@@ -141,7 +133,7 @@ void ServerStream::finish(const Status& status, std::string reply_meta) {
   if (final_) return;
   closing_ = true;
   room_.notify_all();
-  if (!reply_meta.empty()) context_->AddTrailingMetadata(kReplyKey, reply_meta);
+  if (!reply_meta.empty()) context().AddTrailingMetadata(kReplyKey, reply_meta);
   WireStatus wire = to_wire(status);
   final_ = grpc::Status(static_cast<grpc::StatusCode>(wire.code), wire.text, wire.details);
   if (!writing_ && outgoing_.empty()) idle_locked();
@@ -154,8 +146,8 @@ void ServerStream::answer(std::string message, std::string reply_meta) {
       closing_ = over_ = writing_ = true;
       final_ = grpc::Status();
       outgoing_.push_back(to_buffer(std::move(message)));
-      if (!reply_meta.empty()) context_->AddTrailingMetadata(kReplyKey, reply_meta);
-      StartWriteAndFinish(&outgoing_.front(), grpc::WriteOptions(), *final_);
+      if (!reply_meta.empty()) context().AddTrailingMetadata(kReplyKey, reply_meta);
+      start_write_and_finish(outgoing_.front());
       return;
     }
   }
@@ -166,16 +158,16 @@ void ServerStream::answer(std::string message, std::string reply_meta) {
 void ServerStream::idle_locked() {
   if (!final_ || over_) return;
   over_ = true;
-  Finish(*final_);
+  start_finish(*final_);
 }
 
 std::string ServerStream::metadata(const char* key) const {
-  const auto& all = context_->client_metadata();
+  const auto& all = context().client_metadata();
   auto at = all.find(key);
   return at == all.end() ? std::string() : std::string(at->second.data(), at->second.size());
 }
 
-void ServerStream::OnReadDone(bool ok) {
+void ServerStream::read_done(bool ok) {
   std::string message;
   {
     MutexLock lock(mutex_);
@@ -190,8 +182,7 @@ void ServerStream::OnReadDone(bool ok) {
   }
 }
 
-void ServerStream::OnCancel() {
-  called_by_grpc(this);  // on a thread that has done nothing else with it
+void ServerStream::cancelled() {
   {
     MutexLock lock(mutex_);
     break_locked();
@@ -199,10 +190,11 @@ void ServerStream::OnCancel() {
   events_.cancelled();
 }
 
-void ServerStream::OnDone() {
+void ServerStream::done() {
+  const std::shared_ptr<ServerStream> self = std::move(self_);  // somebody else may hold it, too
   events_ = {};
   kept_.reset();
-  self_.reset();  // the last touch, unless somebody else holds it
+  std::exchange(expectation_, {}).over();
 }
 
 // ------------------------------------------------------------------------------------------------------ the client's
@@ -241,20 +233,24 @@ bool ClientStream::start(const std::shared_ptr<ClientStream>& stream, StreamGrou
   s.self_ = stream;
   s.group_ = &group;
   s.events_ = std::move(events);
-  if (!call.context.empty()) s.context_->AddMetadata(kContextKey, call.context);
+  if (!call.context.empty()) s.context()->AddMetadata(kContextKey, call.context);
   if (call.deadline != SteadyTime::max()) {
-    s.context_->set_deadline(std::chrono::system_clock::now() + std::chrono::duration_cast<std::chrono::microseconds>(
-                                                                    call.deadline - std::chrono::steady_clock::now()));
+    s.context()->set_deadline(std::chrono::system_clock::now() + std::chrono::duration_cast<std::chrono::microseconds>(
+                                                                     call.deadline - std::chrono::steady_clock::now()));
   }
-  grpc::TemplatedGenericStub<grpc::ByteBuffer, grpc::ByteBuffer> stub(s.channel_);
-  stub.PrepareBidiStreamingCall(&*s.context_, call.method, grpc::StubOptions(), &s);
   MutexLock lock(s.mutex_);
-  s.AddHold();  // operations are started from outside of reactions, until a read says that it is over
-  s.reading_ = true;
-  s.StartRead(&s.incoming_);
-  s.started_ = true;
-  s.StartCall();
+  s.reading_ = s.started_ = true;
+  s.writing_ = s.is_greeting_ = call.is_greeted;
+  s.OutgoingCall::start(s.channel_, call.method, group.queue(), call.is_greeted, s.incoming_);
   return true;
+}
+
+void ClientStream::post_only(std::string message) {
+  MutexLock lock(mutex_);
+  if (broken_ || over_) return;
+  closing_ = said_done_ = writing_ = true;
+  outgoing_.push_back(to_buffer(std::move(message)));
+  start_last_write(outgoing_.front());
 }
 
 void ClientStream::close_sending() {
@@ -267,20 +263,20 @@ void ClientStream::close_sending() {
 void ClientStream::idle_locked() {
   if (!closing_ || said_done_) return;
   said_done_ = true;
-  StartWritesDone();
+  start_writes_done();
 }
 
 void ClientStream::cancel() {
   MutexLock lock(mutex_);
   cancelled_ = true;
-  if (context_) context_->TryCancel();
+  if (context()) context()->TryCancel();
   break_locked();
   if (!started_ || over_ || reading_) return;
   reading_ = true;  // nobody may ask for the message that would tell of the end
-  StartRead(&incoming_);
+  start_read(incoming_);
 }
 
-void ClientStream::OnReadDone(bool ok) {
+void ClientStream::read_done(bool ok) {
   std::string message;
   {
     MutexLock lock(mutex_);
@@ -290,7 +286,7 @@ void ClientStream::OnReadDone(bool ok) {
       break_locked();
     } else if (cancelled_) {
       reading_ = true;
-      StartRead(&incoming_);
+      start_read(incoming_);
       return;
     } else {
       message = to_bytes(incoming_);
@@ -300,21 +296,21 @@ void ClientStream::OnReadDone(bool ok) {
   if (ok) {
     events_.message(std::move(message));
   } else {
-    RemoveHold();
+    release_hold();
   }
 }
 
-void ClientStream::OnDone(const grpc::Status& status) {
+void ClientStream::done(const grpc::Status& status) {
   const std::shared_ptr<ClientStream> self = std::move(self_);
   std::string meta;
-  const auto& trailing = context_->GetServerTrailingMetadata();
+  const auto& trailing = context()->GetServerTrailingMetadata();
   if (auto at = trailing.find(kReplyKey); at != trailing.end()) meta.assign(at->second.data(), at->second.size());
   Events events = std::exchange(events_, {});
   events.ended(from_wire(status.error_code(), status.error_message(), status.error_details()), std::move(meta));
   events = {};
   {
     MutexLock lock(mutex_);
-    context_.reset();
+    drop();
     channel_.reset();
   }
   group_->remove(this);

@@ -1,12 +1,10 @@
 // One gRPC stream of byte messages, from either end.
 //
 // Reads go one by one: after each message the owner asks for the next, so a slow owner slows the sender down. Writes
-// wait in a short queue. Events run on gRPC's threads and must not block. [any]
+// wait in a short queue. Events run on a queue's thread and must not block. [any]
 #pragma once
 
-#include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/grpcpp.h>
-#include <grpcpp/support/client_callback.h>
 
 #include <chrono>
 #include <deque>
@@ -18,6 +16,7 @@
 
 #include "drover/methods.h"
 #include "drover/mutex.h"
+#include "queues.h"
 
 namespace drover::wire {
 
@@ -33,18 +32,13 @@ constexpr const char* kReplyKey = "drover-reply-bin";
 // twentieth of a busy server's time. Further calls do nothing.
 void prepare_process();
 
-// gRPC comes from the system without instrumentation, so the thread sanitizer does not see that writes before an object
-// was given to gRPC are visible in gRPC's calls of it. These two say so; otherwise they are nothing.
-void given_to_grpc(void* object);
-void called_by_grpc(void* object);
-
 Status too_large(size_t size);
 grpc::ByteBuffer to_buffer(std::string message);
 std::string to_bytes(const grpc::ByteBuffer& buffer);
 
 // The part that both ends share: the queue of messages to write and the state of the one read.
-template <typename Reactor>
-class StreamBase : public Reactor {
+template <typename Call>
+class StreamBase : public Call {
  public:
   // Waits while the other side reads slowly. False when the stream is over.
   bool send(std::string message);
@@ -55,9 +49,8 @@ class StreamBase : public Reactor {
   // True when the message that was being written at the last call still is: the other side takes nothing.
   bool is_stuck();
 
-  void OnWriteDone(bool ok) override;
-
  protected:
+  void write_done(bool ok) override;
   bool push_locked(std::string message) DROVER_REQUIRES(mutex_);
   void write_locked() DROVER_REQUIRES(mutex_);
   void break_locked() DROVER_REQUIRES(mutex_);           // what is queued will not be written
@@ -68,6 +61,7 @@ class StreamBase : public Reactor {
   std::deque<grpc::ByteBuffer> outgoing_ DROVER_GUARDED_BY(mutex_);  // the first is being written
   grpc::ByteBuffer incoming_ DROVER_GUARDED_BY(mutex_);
   bool writing_ DROVER_GUARDED_BY(mutex_) = false;
+  bool is_greeting_ DROVER_GUARDED_BY(mutex_) = false;  // that is the call's metadata, and no message
   bool was_writing_ DROVER_GUARDED_BY(mutex_) = false;  // at the last is_stuck(), the same message
   bool reading_ DROVER_GUARDED_BY(mutex_) = false;
   bool broken_ DROVER_GUARDED_BY(mutex_) = false;   // sending makes no sense any more
@@ -75,15 +69,19 @@ class StreamBase : public Reactor {
   bool over_ DROVER_GUARDED_BY(mutex_) = false;     // no operation may be started
 };
 
-class ServerStream final : public StreamBase<grpc::ServerGenericBidiReactor> {
+class ServerStream final : public StreamBase<IncomingCall> {
  public:
   struct Events {
     std::function<void(std::string message)> message;
     std::function<void()> half_closed;  // the caller sends no more, or has gone
     std::function<void()> cancelled;    // the caller has gone, or its deadline has passed
   };
-  // The stream owns itself until finish() has run its course.
-  static std::shared_ptr<ServerStream> make(grpc::GenericCallbackServerContext* context);
+  struct Expectation {
+    std::function<void(std::shared_ptr<ServerStream> stream)> arrived;  // start() and finish() it
+    std::function<void()> over;  // last, exactly once: the call has ended, or none will come
+  };
+  // Waits for a call. The stream owns itself until finish() has run its course.
+  static void expect(grpc::AsyncGenericService& service, grpc::ServerCompletionQueue& queue, Expectation expectation);
   void start(Events events);
   // Keeps that as long as the call goes on. Before start().
   void keep(std::shared_ptr<void> kept) { kept_ = std::move(kept); }
@@ -92,18 +90,21 @@ class ServerStream final : public StreamBase<grpc::ServerGenericBidiReactor> {
   // The one message of an answer and its good end, in one step.
   void answer(std::string message, std::string reply_meta);
 
+  const std::string& method() const { return context().method(); }
   std::string metadata(const char* key) const;
-  std::string peer() const { return context_->peer(); }
-
-  void OnReadDone(bool ok) override;
-  void OnCancel() override;
-  void OnDone() override;
+  std::string peer() const { return context().peer(); }
+  std::shared_ptr<const grpc::AuthContext> caller() const { return context().auth_context(); }
 
  private:
-  explicit ServerStream(grpc::GenericCallbackServerContext* context) : context_(context) {}
+  explicit ServerStream(Expectation expectation) : expectation_(std::move(expectation)) {}
+  void arrived() override;
+  void abandoned() override;
+  void read_done(bool ok) override;
+  void cancelled() override;
+  void done() override;
   void idle_locked() override DROVER_REQUIRES(mutex_);
 
-  grpc::GenericCallbackServerContext* const context_;
+  Expectation expectation_;
   std::shared_ptr<ServerStream> self_;
   std::shared_ptr<void> kept_;
   Events events_;
@@ -115,18 +116,21 @@ class ClientStream;
 // The streams that one owner has open: stopping ends and awaits them all.
 class StreamGroup {
  public:
+  explicit StreamGroup(Queues& queues) : queues_(queues) {}
+  grpc::CompletionQueue& queue() { return queues_.next(); }
   bool add(const std::shared_ptr<ClientStream>& stream);  // false once stopping
   void remove(ClientStream* stream);
   void stop();
 
  private:
+  Queues& queues_;
   Mutex mutex_;
   CondVar empty_;
   std::map<ClientStream*, std::weak_ptr<ClientStream>> streams_ DROVER_GUARDED_BY(mutex_);
   bool stopping_ DROVER_GUARDED_BY(mutex_) = false;
 };
 
-class ClientStream final : public StreamBase<grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>> {
+class ClientStream final : public StreamBase<OutgoingCall> {
  public:
   struct Events {
     std::function<void(std::string message)> message;
@@ -136,24 +140,24 @@ class ClientStream final : public StreamBase<grpc::ClientBidiReactor<grpc::ByteB
     std::string method;
     std::string context;  // serialized; empty: none
     SteadyTime deadline = SteadyTime::max();
+    bool is_greeted = false;  // the other side speaks first
   };
   explicit ClientStream(std::shared_ptr<grpc::Channel> channel) : channel_(std::move(channel)) {}
   // False when the group is stopping: then no event happens.
   static bool start(const std::shared_ptr<ClientStream>& stream, StreamGroup& group, const Call& call, Events events);
+  // The only message, and the end of sending, in one step.
+  void post_only(std::string message);
   void close_sending();
   void cancel();
 
-  void OnReadDone(bool ok) override;
-  void OnDone(const grpc::Status& status) override;
-
  private:
+  void read_done(bool ok) override;
+  void done(const grpc::Status& status) override;
   void idle_locked() override DROVER_REQUIRES(mutex_);
 
-  // Both are dropped before the group hears of the end: a channel's last reference must not fall on a thread of gRPC,
-  // which would wait for itself.
+  // It and the call's context are dropped before the group hears of the end: a channel's last reference must not fall
+  // on a thread of gRPC, which would wait for itself.
   std::shared_ptr<grpc::Channel> channel_;
-  // Dropped under the lock, by the last callback, which itself reads it without.
-  std::optional<grpc::ClientContext> context_{std::in_place};
   std::shared_ptr<ClientStream> self_;
   StreamGroup* group_ = nullptr;
   Events events_;

@@ -6,6 +6,7 @@
 #include "client.h"
 #include "credentials.h"
 #include "lane.h"
+#include "queues.h"
 #include "server.h"
 
 namespace drover::wire {
@@ -20,11 +21,13 @@ class GrpcWire final : public Wire {
     prepare_process();
     setup_.emplace(std::move(setup));
     channels_.emplace(setup_->tls);
-    client_.emplace(*setup_, *channels_, streams_);
+    queues_.emplace();
+    streams_.emplace(*queues_);
+    client_.emplace(*setup_, *channels_, *streams_);
   }
 
   Status listen(const std::string& address, const std::string& option) override {
-    DROVER_TRY(server_, GrpcServer::start(address, option, *setup_, *limits_));
+    DROVER_TRY(server_, GrpcServer::start(address, option, *setup_, *limits_, *queues_));
     listening_ = server_.get();
     return ok_status();
   }
@@ -39,7 +42,7 @@ class GrpcWire final : public Wire {
   std::unique_ptr<Lane> open_lane(const std::string& address, const std::string& connection, std::string greeting,
                                   LaneEvents events) override {
     return wire::open_lane({.channel = channels_->to(address, connection),
-                            .streams = streams_,
+                            .streams = *streams_,
                             .executor = setup_->executor,
                             .clock = setup_->clock,
                             .greeting = std::move(greeting),
@@ -48,8 +51,9 @@ class GrpcWire final : public Wire {
 
   void stop() override {
     if (client_) client_->stop();
-    streams_.stop();
+    if (streams_) streams_->stop();
     if (server_) server_->stop();
+    if (queues_) queues_->stop();
   }
 
   void call_server(const std::string& address, CallContext context, std::string request,
@@ -83,7 +87,8 @@ class GrpcWire final : public Wire {
   // Constant after start(), in the order of their use.
   std::optional<Setup> setup_;
   std::optional<Channels> channels_;
-  StreamGroup streams_;  // everything that this agent opened
+  std::optional<Queues> queues_;
+  std::optional<StreamGroup> streams_;  // everything that this agent opened
   std::optional<GrpcClient> client_;
   std::unique_ptr<GrpcServer> server_;           // constant after listen()
   std::atomic<GrpcServer*> listening_{nullptr};  // null: no node attaches here

@@ -81,8 +81,9 @@ v1::HeartbeatResponse Registry::answer(const v1::Node& node, const std::string& 
   response.set_identity(identity);
   MutexLock lock(mutex_);
   const double random = std::uniform_real_distribution<double>(0, 1)(random_);
+  const size_t known = heartbeats_->size();
   response.set_heartbeat_ttl(heartbeats_->heard(node.id(), host_->clock().steady(), random).count());
-  changed_.notify_all();
+  if (heartbeats_->size() != known) changed_.notify_all();
   host_->metrics().set("nomad.nomad.heartbeat.active", static_cast<double>(heartbeats_->size()));
   for (const RaftServer& server : host_->raft().servers) response.add_servers(server.address);
   response.set_scheduling_eligibility(node.scheduling_eligibility());
@@ -155,11 +156,11 @@ Result<Write<v1::HeartbeatResponse>> Registry::heartbeat(const v1::HeartbeatRequ
   std::optional<Given> given;
   if (request.takes_identity())
     given = next_identity(*node, *node, request.secret_id(), request.renews_identity(), call.view());
+  if (node->status() == wanted && !given) return Write(answer(*node));
   const auto answered = [this, node = *node, token = given ? given->token : ""](const Applied&) {
     return answer(node, token);
   };
   if (node->status() == wanted) {
-    if (!given) return Write(answer(*node));
     v1::NodeIdentityGiven command;
     command.set_node_id(node->id());
     *command.mutable_identity() = std::move(given->row);

@@ -17,7 +17,6 @@ constexpr auto kCallTime = 15s;
 constexpr auto kFetchTime = 30s;
 constexpr auto kWatchTime = 5min;
 constexpr auto kGather = 50ms;  // changes that come together are one report
-constexpr auto kSyncEvery = 30s;
 constexpr const char* kNomadVersion = "1.5.6";  // as agents say: jobs with checks ask for it
 constexpr std::chrono::nanoseconds kFirstRetry = 200ms;
 constexpr std::chrono::nanoseconds kLongestRetry = 15s;
@@ -344,7 +343,8 @@ void Fleet::sync_services(Node& node, uint64_t turn) {
         }
         if (!answer) return sync_services_after(pause_after(answer.status(), node.sync_delay), node);
         node.sync_delay = kFirstRetry;
-        sync_services_after(is_old ? kGather : scaled(kSyncEvery, between(0.9, 1.1)), node);
+        const std::chrono::nanoseconds every(answer->sync_every());
+        sync_services_after(is_old ? kGather : scaled(std::max(every, kShortestTtl), between(0.9, 1.1)), node);
       });
 }
 

@@ -3,7 +3,7 @@
 //   Register ──▶ Heartbeat ready ──▶ a share of the TTL ──▶ Heartbeat …
 //                     └─ the first ──▶ Watch, blocking ──▶ Fetch ──▶ Watch …
 //                     │                                     └──▶ Update, when a report is due
-//                     └─ the first ──▶ NodeServices.Sync, when services change and every kSyncEvery
+//                     └─ the first ──▶ NodeServices.Sync, when services change and as often as they ask for
 //
 // A failed call is made again after a growing, jittered time, at the next server where this one is out of reach. There
 // is no thread of a node: answers come on the executor. [any], but for start() and stop().

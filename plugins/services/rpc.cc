@@ -162,6 +162,7 @@ Result<Write<v1::SyncNodeServicesResponse>> Rpc::sync(const v1::SyncNodeServices
   DROVER_TRY(const SyncPlan plan, plan_sync(request.services(), *node, tables_, view, *command.add_nodes()));
   v1::SyncNodeServicesResponse response;
   for (const std::string& id : plan.refused) response.add_refused(id);
+  response.set_sync_every(sync_interval(view.row_count(*tables_.nodes)).count());
   if (!plan.is_empty) return Write<v1::SyncNodeServicesResponse>(command, response);
   call.set_index(view.index());
   return Write(response);

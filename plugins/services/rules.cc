@@ -155,4 +155,9 @@ Result<std::vector<v1::ServiceRegistration>> choose(std::vector<v1::ServiceRegis
   return chosen;
 }
 
+std::chrono::nanoseconds sync_interval(uint64_t nodes) {
+  constexpr std::chrono::milliseconds kEach{80};
+  return std::max<std::chrono::nanoseconds>(kLeastSyncTime, kEach * static_cast<int64_t>(nodes));
+}
+
 }  // namespace drover::services

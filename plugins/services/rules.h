@@ -1,6 +1,7 @@
 // Decisions about registrations of services. Pure functions of rows.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,6 +35,10 @@ struct SyncPlan {
 Result<SyncPlan> plan_sync(const google::protobuf::RepeatedPtrField<v1::ServiceRegistration>& services,
                            const v1::Node& node, const Tables& tables, const ReadView& view,
                            v1::NodeServicesChanged& change);
+
+// How long a node waits before it says again what has not changed: longer where there are many nodes, so that a server
+// hears no more than a dozen a second.
+std::chrono::nanoseconds sync_interval(uint64_t nodes);
 
 // The nodes and allocations that have rows and must not have them. Empty: none.
 v1::ServicesForgotten outlived(const Tables& tables, const ReadView& view);

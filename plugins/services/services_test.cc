@@ -25,6 +25,8 @@
 namespace drover::services {
 namespace {
 
+using namespace std::chrono_literals;
+
 std::string id_of(const std::string& name) { return (name + std::string(16, '.')).substr(0, 16); }
 
 v1::ServiceRegistration said(const std::string& alloc, const std::string& name, int port = 80) {
@@ -155,6 +157,16 @@ TEST_F(ServicesTest, ANodeSaysWhoseChecksFail) {
   row.set_status("ill");
   EXPECT_EQ(sync("n1", {row}).status().message(), "invalid service registration status");
   EXPECT_EQ(rows()[0].status(), "critical");
+}
+
+TEST_F(ServicesTest, ANodeHearsWhenToSayTheSameAgain) {
+  auto answer = sync("n1", {});
+  ASSERT_TRUE(answer.ok());
+  EXPECT_EQ(answer->sync_every(), std::chrono::nanoseconds(30s).count());
+  EXPECT_EQ(sync_interval(0), 30s);
+  EXPECT_EQ(sync_interval(375), 30s);
+  EXPECT_EQ(sync_interval(1'000), 80s);
+  EXPECT_EQ(sync_interval(10'000), 800s);
 }
 
 TEST_F(ServicesTest, ANodeSpeaksOnlyForItself) {

@@ -115,7 +115,7 @@ struct Library {
 const std::initializer_list<Library> kLibraries = {
     {"gRPC",
      {"grpc"},
-     {"checks/grpc/health_checks_test.cc", "checks/grpc/health_call.cc", "plugins/grpc/credentials.h", "plugins/grpc/server.cc", "plugins/grpc/stream.cc", "plugins/grpc/stream.h",
+     {"checks/grpc/health_checks_test.cc", "checks/grpc/health_call.cc", "plugins/grpc/credentials.h", "plugins/grpc/queues.h", "plugins/grpc/server.cc", "plugins/grpc/stream.cc", "plugins/grpc/stream.h",
       "sdk/plugin_programs/callback_threads.cc", "sdk/plugin_programs/callback_threads_test.cc",
       "sdk/plugin_programs/channel.cc", "sdk/serve/grpc_server.cc", "tests/bench/raft_write/load.cc",
       "tests/bench/raft_write/load.h", "tests/integration/access_matrix/rpc_port.cc"}},

@@ -3,7 +3,6 @@
 #include "drover/v1/service_provider.pb.h"
 #include "drover/v1/check_provider.pb.h"
 #include "drover/v1/service_sync.pb.h"
-#include "tables.h"
 
 namespace drover::services {
 
@@ -28,6 +27,7 @@ Result<v1::SyncServicesResponse> NativeProvider::sync(const v1::SyncServicesRequ
   }
   CallContext context = calls->context("/drover.v1.NodeServices/Sync", std::chrono::seconds(30), std::move(stop));
   DROVER_TRY(const auto answer, call<v1::SyncNodeServicesResponse>(host_->caller(), std::move(context), said));
+  if (answer.sync_every() > 0) sync_every_ = answer.sync_every();
   v1::SyncServicesResponse response;
   for (const std::string& id : answer.refused()) {
     v1::UnpublishedInstance& failure = *response.add_failures();

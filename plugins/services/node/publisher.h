@@ -42,7 +42,6 @@ class Publisher final : public NodeRegistered {
   static constexpr std::chrono::milliseconds kGather{50};
   static constexpr std::chrono::milliseconds kFirstRetry{100};
   static constexpr std::chrono::seconds kLastRetry{10};
-  static constexpr std::chrono::seconds kSyncTime{30};
 
   ~Publisher() override { stop(); }
 

@@ -40,7 +40,7 @@ class ServiceProvider : public Configurable {
   static constexpr std::string_view kExtensionPoint = kKind.point;
 
   // How often the host repeats a sync where nothing has changed, for what others have changed: at least a second.
-  // Constant, and asked for before configure().
+  // Asked for before configure(); of a provider inside the agent, after each sync too.
   virtual std::chrono::nanoseconds sync_every() const { return std::chrono::seconds(30); }
 
   // Publishes these instances of the node as they are now, and takes out every other one of the same node; what belongs

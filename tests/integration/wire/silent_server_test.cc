@@ -81,7 +81,8 @@ class SilentServers : public ::testing::Test {
   Heard<int> opened;
   Heard<Status> broken;
   Heard<std::string> unreachable;
-  StreamGroup streams;
+  Queues queues;
+  StreamGroup streams{queues};
   ThreadPool pool{ThreadPool::Options{.workers = 2}, clock};
 };
 
