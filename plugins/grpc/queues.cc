@@ -14,7 +14,7 @@ namespace {
 size_t count_of_queues() { return std::clamp<size_t>(std::thread::hardware_concurrency() / 2, 1, 8); }
 
 void* tag(Event& event) {
-  given_to_grpc(event.owner);
+  given_to_grpc(&event);
   return &event;
 }
 
@@ -22,8 +22,8 @@ void run(grpc::CompletionQueue& queue) {
   void* tag = nullptr;
   bool ok = false;
   while (queue.Next(&tag, &ok)) {
+    called_by_grpc(tag);
     const Event& event = *static_cast<Event*>(tag);
-    called_by_grpc(event.owner);
     event.then(event.owner, ok);
   }
 }
