@@ -23,7 +23,6 @@
 #include "kernel/data_folder.h"
 #include "kernel/host/lifecycle.h"
 #include "kernel/host/loader.h"
-#include "kernel/host/local_store.h"
 #include "kernel/host/plugin_host.h"
 #include "kernel/log_sink.h"
 #include "kernel/raft/driver.h"
@@ -34,6 +33,7 @@
 #include "kernel/rpc/server_names.h"
 #include "kernel/state_machine.h"
 #include "kernel/version.h"
+#include "storage/local_store.h"
 
 #include "drover/v1/node_service.pb.h"
 
@@ -149,7 +149,7 @@ class Agent final : public rpc::Environment {
   std::unique_ptr<RaftControl> raft_control_;
   std::unique_ptr<ThreadPool> pool_;
   std::unique_ptr<rpc::Router> router_;
-  std::unique_ptr<host::LocalDatabase> local_;
+  std::unique_ptr<LocalDatabase> local_;
   host::Shared shared_;
   std::vector<std::unique_ptr<Host>> hosts_;
   std::unique_ptr<host::Lifecycle> plugins_;
@@ -431,7 +431,7 @@ Status Agent::start(std::span<const std::string> arguments) {
   fill_shared();
 
   DROVER_RETURN_IF_ERROR(make_folder(settings_.data_dir + "/local", 0700));
-  DROVER_TRY(local_, host::LocalDatabase::open(settings_.data_dir + "/local"));
+  DROVER_TRY(local_, LocalDatabase::open(settings_.data_dir + "/local"));
   pool_ = std::make_unique<ThreadPool>(ThreadPool::Options{}, clock_);
   router_ =
       std::make_unique<rpc::Router>(rpc::Router::Options{}, methods_, store_.get(), *this, *pool_, clock_, metrics_);

@@ -1,11 +1,11 @@
-#include "kernel/host/local_store.h"
+#include "storage/local_store.h"
 
 #include <leveldb/db.h>
 #include <leveldb/write_batch.h>
 
 #include "drover/keys.h"
 
-namespace drover::host {
+namespace drover {
 namespace {
 
 Status to_status(const leveldb::Status& status, std::string_view what) {
@@ -76,11 +76,11 @@ Result<std::unique_ptr<LocalDatabase>> LocalDatabase::open(const std::string& fo
   options.paranoid_checks = true;
   leveldb::DB* database = nullptr;
   leveldb::Status status = leveldb::DB::Open(options, folder, &database);
-  if (!status.ok() && status.ToString().find("lock") != std::string::npos) {
+  if (!status.ok() && status.ToString().starts_with("IO error: lock ")) {
     return failed_precondition(folder + ": in use by another agent; stop it, or give this one a data_dir of its own");
   }
   DROVER_RETURN_IF_ERROR(to_status(status, folder));
   return std::unique_ptr<LocalDatabase>(std::make_unique<Database>(std::unique_ptr<leveldb::DB>(database)));
 }
 
-}  // namespace drover::host
+}  // namespace drover

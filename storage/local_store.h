@@ -1,4 +1,4 @@
-// Each plugin's private key-value space on this machine's disk. LevelDB; the only file that includes it.
+// Each plugin's private key-value space on one machine's disk. LevelDB; the only file that includes it.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,7 @@
 #include "drover/plugin.h"
 #include "drover/result.h"
 
-namespace drover::host {
+namespace drover {
 
 // One database for all plugins of an agent; a plugin sees its own keys only. [any]
 class LocalDatabase {
@@ -18,4 +18,4 @@ class LocalDatabase {
   virtual std::unique_ptr<LocalStore> space(const std::string& plugin) = 0;
 };
 
-}  // namespace drover::host
+}  // namespace drover
