@@ -22,13 +22,19 @@ std::string own_plugins(const std::string& program) {
   return std::filesystem::path(program).parent_path().string() + "/../lib/drover/plugins";
 }
 
+// The installed plugins that bring commands: by command, and by what they provide to each other.
+struct Installed {
+  std::map<std::string, const host::PluginFile*> provider;
+  std::map<std::string, const host::PluginFile*> capability;
+};
+
 // The longest command whose words begin the arguments, and how many words it has.
-std::pair<std::string, size_t> match(std::span<const std::string> arguments, const std::set<std::string>& commands) {
+std::pair<std::string, size_t> match(std::span<const std::string> arguments, const Installed& installed) {
   std::string words;
   std::pair<std::string, size_t> best;
   for (size_t i = 0; i < arguments.size() && !arguments[i].starts_with('-'); ++i) {
     words += (i ? " " : "") + arguments[i];
-    if (commands.contains(words)) best = {words, i + 1};
+    if (installed.provider.contains(words)) best = {words, i + 1};
   }
   return best;
 }
@@ -68,12 +74,6 @@ class ConsoleHost final : public CommandHost {
   std::vector<std::pair<std::string, std::string>> commands_;
 };
 
-// The installed plugins that bring commands: by command, and by what they provide to each other.
-struct Installed {
-  std::map<std::string, const host::PluginFile*> provider;
-  std::map<std::string, const host::PluginFile*> capability;
-};
-
 // Plugins that are loaded for this run of the program, and what they declared.
 class LoadedPlugins {
  public:
@@ -108,11 +108,12 @@ class LoadedPlugins {
   Command* command(const std::string& name) const {
     return static_cast<Command*>(extensions_.find(Command::kExtensionPoint, name));
   }
-  // Name and synopsis of each.
-  std::vector<std::pair<std::string, std::string>> commands() const {
+  // Name and synopsis of each that is installed; nothing is told of those whose plugins are not loaded.
+  std::vector<std::pair<std::string, std::string>> commands(const Installed& installed) const {
     std::vector<std::pair<std::string, std::string>> all;
-    for (const std::string& each : extensions_.names(Command::kExtensionPoint)) {
-      all.emplace_back(each, command(each)->synopsis());
+    for (const auto& [name, file] : installed.provider) {
+      const Command* loaded = command(name);
+      all.emplace_back(name, loaded ? loaded->synopsis() : "");
     }
     return all;
   }
@@ -139,7 +140,9 @@ std::map<std::string, std::string> synopses(const Installed& installed) {
   for (const host::PluginFile* file : files) {
     LoadedPlugins loaded;
     if (loaded.load({file}, installed).ok()) {
-      for (auto& [name, synopsis] : loaded.commands()) all[name] = std::move(synopsis);
+      for (const auto& [name, synopsis] : loaded.commands(installed)) {
+        if (!synopsis.empty()) all[name] = synopsis;
+      }
     }
   }
   for (const auto& [name, file] : installed.provider) all.try_emplace(name);
@@ -174,14 +177,10 @@ void print_help(std::ostream& out, const std::string& group, const Installed& in
 int run_command(const std::string& program, std::span<const std::string> arguments) {
   host::Discovery found = host::discover({own_plugins(program)});
   for (const Status& problem : found.problems) std::cerr << "Error: " << problem.message() << "\n";
-  std::set<std::string> names;
   Installed installed;
   for (const host::PluginFile& file : found.plugins) {
     if (!file.manifest.has_role("command")) continue;
-    for (const std::string& command : file.manifest.commands) {
-      names.insert(command);
-      installed.provider[command] = &file;
-    }
+    for (const std::string& command : file.manifest.commands) installed.provider[command] = &file;
     for (const std::string& provided : file.manifest.provides) installed.capability[provided] = &file;
   }
   const bool wants_help = arguments.empty() || arguments[0] == "-h" || arguments[0] == "-help" ||
@@ -190,14 +189,16 @@ int run_command(const std::string& program, std::span<const std::string> argumen
     print_help(std::cout, "", installed);
     return arguments.empty() ? 127 : 0;
   }
-  auto [name, words] = match(arguments, names);
+  auto [name, words] = match(arguments, installed);
   if (words == 0) {
     const std::string& group = arguments[0];
-    if (std::ranges::any_of(names, [&](const std::string& n) { return n.starts_with(group + " "); })) {
+    const auto is_in_group = [&](const auto& each) { return each.first.starts_with(group + " "); };
+    if (std::ranges::any_of(installed.provider, is_in_group)) {
       print_help(std::cerr, group, installed);
       return 127;
     }
-    std::vector<std::string_view> candidates(names.begin(), names.end());
+    std::vector<std::string_view> candidates;
+    for (const auto& [command, file] : installed.provider) candidates.push_back(command);
     const std::string hint = nearest_hint(group, candidates);
     std::cerr << "Unknown command \"" << group << "\"" << (hint.empty() ? "" : "; " + hint) << "\n\n";
     print_help(std::cerr, "", installed);
@@ -209,7 +210,7 @@ int run_command(const std::string& program, std::span<const std::string> argumen
     std::cerr << "Error: " << status.message() << "\n";
     return 1;
   }
-  ConsoleHost host(program, loaded.extensions(), loaded.commands());
+  ConsoleHost host(program, loaded.extensions(), loaded.commands(installed));
   Command* command = loaded.command(name);
   if (!command) {
     std::cerr << "Error: the manifest of plugin " << installed.provider[name]->manifest.name << " lists the command \""

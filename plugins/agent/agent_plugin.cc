@@ -43,6 +43,7 @@ Status AgentPlugin::declare(Declarations& declare) {
   DROVER_RETURN_IF_ERROR(declare.extend<AgentStats>("client", *this));
   DROVER_RETURN_IF_ERROR(declare.extend<NodeCalls>("agent", *this));
   DROVER_RETURN_IF_ERROR(declare.extend<HeardServers>("agent", heard_servers_));
+  DROVER_RETURN_IF_ERROR(declare.extend<Command>(client_state_.name(), client_state_));
   return declare.extend<NodeLocator>("agent", *this);
 }
 

@@ -24,6 +24,7 @@
 #include "heard_servers.h"
 #include "hooks/standard_hooks.h"
 #include "node_metrics.h"
+#include "offline/client_state_command.h"
 #include "registration.h"
 #include "rpc.h"
 #include "status_reporter.h"
@@ -49,6 +50,7 @@ class AgentPlugin final : public Plugin, private NodeLocator, private NodeCalls,
   void known(bool anew);
 
   Host* host_ = nullptr;
+  ClientStateCommand client_state_;
   Rpc rpc_;
   FileRpc files_;
   SnapshotRpc snapshots_;

@@ -13,8 +13,9 @@ constexpr std::string_view kSecret = "secret";
 constexpr std::string_view kToken = "token";
 constexpr std::string_view kMeta = "meta";
 constexpr std::string_view kContact = "contact";
+constexpr std::string_view kAllocations = "alloc/";
 
-std::string allocation_key(Uuid id) { return "alloc/" + id.bytes(); }
+std::string allocation_key(Uuid id) { return std::string(kAllocations) + id.bytes(); }
 std::string task_prefix(Uuid id) { return "task/" + id.bytes() + "/"; }
 
 // No value: the row goes.
@@ -26,13 +27,18 @@ Status write_one(LocalStore& rows, std::string key, std::optional<std::string> v
 }  // namespace
 
 Result<NodeIdentity> AgentStore::identity() {
-  DROVER_TRY(std::optional<std::string> id, rows_.get(kNode));
+  DROVER_TRY(const std::optional<Uuid> id, known_id());
   DROVER_TRY(std::optional<std::string> secret, rows_.get(kSecret));
-  if (id && id->size() == 16 && secret && !secret->empty()) return NodeIdentity{Uuid::from_bytes(*id), *secret};
+  if (id && secret && !secret->empty()) return NodeIdentity{*id, *secret};
   NodeIdentity fresh{Uuid::random(), Uuid::random().to_string()};
   const LocalStore::Write writes[] = {{std::string(kNode), fresh.id.bytes()}, {std::string(kSecret), fresh.secret}};
   DROVER_RETURN_IF_ERROR(rows_.write(writes));
   return fresh;
+}
+
+Result<std::optional<Uuid>> AgentStore::known_id() {
+  DROVER_TRY(const std::optional<std::string> id, rows_.get(kNode));
+  return id && id->size() == 16 ? std::optional(Uuid::from_bytes(*id)) : std::nullopt;
 }
 
 Result<std::string> AgentStore::node_token() {
@@ -95,28 +101,43 @@ Status AgentStore::remove(Uuid id) {
   return rows_.write(writes);
 }
 
+Result<AgentStore::Rows<Uuid, StoredAllocation>> AgentStore::allocation_rows() {
+  Rows<Uuid, StoredAllocation> out;
+  DROVER_TRY(const auto rows, rows_.list(kAllocations));
+  for (const auto& [key, value] : rows)
+    out.emplace_back(Uuid::from_bytes(std::string_view(key).substr(kAllocations.size())),
+                     parse_message<StoredAllocation>(value));
+  return out;
+}
+
+Result<AgentStore::Rows<std::string, StoredTask>> AgentStore::task_rows(Uuid allocation) {
+  Rows<std::string, StoredTask> out;
+  const std::string prefix = task_prefix(allocation);
+  DROVER_TRY(const auto rows, rows_.list(prefix));
+  for (const auto& [key, value] : rows) out.emplace_back(key.substr(prefix.size()), parse_message<StoredTask>(value));
+  return out;
+}
+
 Result<std::vector<std::pair<Uuid, StoredAllocation>>> AgentStore::allocations() {
   std::vector<std::pair<Uuid, StoredAllocation>> out;
-  DROVER_TRY(auto rows, rows_.list("alloc/"));
-  for (auto& [key, value] : rows) {
-    DROVER_TRY(auto stored, parse_message<StoredAllocation>(value));
-    out.emplace_back(Uuid::from_bytes(std::string_view(key).substr(6)), std::move(stored));
+  DROVER_TRY(auto rows, allocation_rows());
+  for (auto& [id, row] : rows) {
+    DROVER_TRY(auto stored, std::move(row).with_context("the row of allocation " + id.to_string()));
+    out.emplace_back(id, std::move(stored));
   }
   return out;
 }
 
 Result<std::vector<std::pair<std::string, StoredTask>>> AgentStore::tasks(Uuid allocation) {
   std::vector<std::pair<std::string, StoredTask>> out;
-  const std::string prefix = task_prefix(allocation);
-  DROVER_TRY(auto rows, rows_.list(prefix));
-  for (auto& [key, value] : rows) {
-    auto stored = parse_message<StoredTask>(value);
-    if (!stored) {  // the others have nothing to do with it
+  DROVER_TRY(auto rows, task_rows(allocation));
+  for (auto& [name, row] : rows) {
+    if (!row) {  // the others have nothing to do with it
       log::error("agent", "the state of a task cannot be read; the task is taken for a new one",
-                 {{"allocation", allocation.to_string()}, {"task", key.substr(prefix.size())}});
+                 {{"allocation", allocation.to_string()}, {"task", name}});
       continue;
     }
-    out.emplace_back(key.substr(prefix.size()), *std::move(stored));
+    out.emplace_back(name, *std::move(row));
   }
   return out;
 }

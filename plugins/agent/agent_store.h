@@ -28,6 +28,8 @@ class AgentStore {
 
   // The identity of the first start, or a new one.
   Result<NodeIdentity> identity();
+  // The identifier of the first start; nothing where no node has started yet.
+  Result<std::optional<Uuid>> known_id();
 
   // The identity that the servers gave the node, a signed token; empty: none.
   Result<std::string> node_token();
@@ -47,8 +49,16 @@ class AgentStore {
   // The allocation and its tasks.
   Status remove(Uuid id);
 
+  // Errors: invalid_argument naming the first one that cannot be read.
   Result<std::vector<std::pair<Uuid, StoredAllocation>>> allocations();
+  // Without those that cannot be read: the log names them.
   Result<std::vector<std::pair<std::string, StoredTask>>> tasks(Uuid allocation);
+
+  // Each row by itself, as it is or why it cannot be read.
+  template <typename Key, typename Row>
+  using Rows = std::vector<std::pair<Key, Result<Row>>>;
+  Result<Rows<Uuid, StoredAllocation>> allocation_rows();
+  Result<Rows<std::string, StoredTask>> task_rows(Uuid allocation);
 
  private:
   LocalStore& rows_;
