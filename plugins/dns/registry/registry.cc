@@ -145,7 +145,7 @@ void Registry::add_spellings(const ServiceName& lowered, Entry& entry) {
 
 void Registry::read(const std::shared_ptr<Followed>& followed) {
   if (followed->stop.stop_requested()) return;
-  reads_.instances(followed->name, followed->index, followed->stop.get_token(),
+  reads_.instances(followed->name, followed->next.index(), followed->stop.get_token(),
                    [weak = std::weak_ptr(self_), followed](Result<Reads::Instances> read) {
                      const auto self = weak.lock();
                      if (self && !followed->stop.stop_requested()) (*self)->took(followed, std::move(read));
@@ -158,14 +158,12 @@ void Registry::took(const std::shared_ptr<Followed>& followed, Result<Reads::Ins
   if (read) {
     followed->outlook = {};
     followed->is_known = true;
-    // An index that goes back is that of a restored state.
-    followed->index = read->index < followed->index ? 0 : read->index;
+    followed->next.answered(read->index);
     followed->instances = std::move(read->all);
   } else {
     failed(followed->outlook, read.status(), "instances");
-    followed->index = 0;  // the next read does not wait for news: it shows that the servers are back
-    pause = followed->outlook.pause;
-    followed->outlook.pause = std::min(pause * 2, kLongestPause);
+    followed->next.begin_anew();  // the next read does not wait for news: it shows that the servers are back
+    pause = followed->next.failed();
   }
   if (const auto at = entries_.find(followed->lowered); at != entries_.end()) {
     if (read) at->second.found.reset();

@@ -5,7 +5,7 @@
 //   asked ──not followed──▶ names known? read, at most once in kNamesAge ──▶ listed: followed, waits for its instances
 //                                                                            └ not: no such service
 //   followed ──answer──▶ known, and asked on behind its index …       not asked for kIdle, or too many: forgotten
-//               └ failed: again, first after kFirstPause, then ever later; what was known stays for `max_stale`
+//               └ failed: again, first after a short pause, then ever later; what was known stays for `max_stale`
 //
 // Names are equal whatever their case: services that differ in it only are answered together. All [dns].
 #pragma once
@@ -16,6 +16,7 @@
 #include <stop_token>
 #include <vector>
 
+#include "drover/kept_answer.h"
 #include "registry/reads.h"
 
 namespace drover::dns {
@@ -26,8 +27,7 @@ class Registry {
 
   static constexpr std::chrono::nanoseconds kNamesAge = std::chrono::seconds(1);
   static constexpr std::chrono::nanoseconds kPace = std::chrono::milliseconds(100);  // between answers to one read
-  static constexpr std::chrono::nanoseconds kFirstPause = std::chrono::milliseconds(250);
-  static constexpr std::chrono::nanoseconds kLongestPause = std::chrono::seconds(30);
+  static constexpr std::chrono::nanoseconds kLongestPause = std::chrono::seconds(30);  // between reads that failed
   static constexpr std::chrono::nanoseconds kPatience = std::chrono::seconds(2);  // of those who ask
   static constexpr std::chrono::nanoseconds kIdle = std::chrono::minutes(10);
   static constexpr size_t kMaxFollowed = 1024, kMaxWaiting = 1024;
@@ -46,7 +46,6 @@ class Registry {
   struct Outlook {
     std::optional<SteadyTime> failing_since;
     Code error = Code::ok;
-    std::chrono::nanoseconds pause = kFirstPause;
   };
   struct Followed {
     ServiceName name;  // as registered
@@ -54,7 +53,7 @@ class Registry {
     std::stop_source stop;
     Outlook outlook;
     bool is_known = false;
-    uint64_t index = 0;
+    NextQuestion next{kLongestPause};
     std::vector<Instance> instances;
   };
   struct Entry {

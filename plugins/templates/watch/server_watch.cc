@@ -1,10 +1,10 @@
 #include "watch/server_watch.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <vector>
 
+#include "drover/kept_answer.h"
 #include "drover/keys.h"
 #include "drover/log.h"
 
@@ -16,7 +16,8 @@ using namespace std::chrono_literals;
 constexpr auto kWait = 5min;
 constexpr auto kCallTime = kWait + 1min;
 constexpr std::chrono::nanoseconds kPace = 100ms;  // between two answers to one question
-constexpr std::chrono::nanoseconds kFirstPause = 250ms, kLongestPause = 30s;
+constexpr std::chrono::nanoseconds kLongestPause = 30s;  // between two questions that failed
+constexpr std::chrono::nanoseconds kUnprovenPause = 250ms;  // until the node can prove itself
 
 std::string name_of(const ServerQuestion& question) {
   return KeyBuilder().text(question.method).text(question.key).take();
@@ -24,6 +25,14 @@ std::string name_of(const ServerQuestion& question) {
 
 TemplateAnswer answer_of(const Seen& seen) {
   return {.change = seen.change, .value = seen.is_found ? seen.value : nullptr, .error = seen.error};
+}
+
+bool says_the_same(const Seen& known, const Seen& seen) {
+  const auto are_same = [](const auto& one, const auto& other) {
+    return one == other || (one && other && *one == *other);
+  };
+  return seen.is_found == known.is_found && seen.error == known.error && are_same(seen.value, known.value) &&
+         are_same(seen.metadata, known.metadata);
 }
 
 }  // namespace
@@ -42,30 +51,22 @@ class ServerWatch : public std::enable_shared_from_this<ServerWatch> {
     const MutexLock lock(mutex_);
     users_.erase(users_.find(allocation));
   }
-  Seen seen() {
-    const MutexLock lock(mutex_);
-    return seen_;
-  }
-  Seen wait(std::chrono::nanoseconds patience) {
-    MutexLock lock(mutex_);
-    answered_.wait_until(lock, stop_.get_token(), std::chrono::steady_clock::now() + patience,
-                         [&]() DROVER_REQUIRES(mutex_) { return seen_.change > 0; });
-    return seen_;
-  }
+  Seen seen() const { return seen_.now(); }
+  Seen wait(std::chrono::nanoseconds patience) const { return seen_.wait(patience, stop_.get_token()); }
 
   // Asks the servers, and again when they have answered.
   void ask() {
     if (stop_.stop_requested()) return;
     const auto* calls = host_.extension<NodeCalls>("agent");
     const auto proof = calls ? calls->proof() : std::nullopt;
-    if (!proof) return ask_later(kFirstPause);
+    if (!proof) return ask_later(kUnprovenPause);
     CallContext context = calls->context(question_.method, kCallTime, stop_.get_token());
     std::string request;
     {
       const MutexLock lock(mutex_);
       if (users_.empty()) return;
       request = question_.request(*proof, *users_.begin(), context.query);
-      context.query.min_index = index_;
+      context.query.min_index = next_.index();
     }
     context.query.max_wait = kWait;
     host_.caller().call(std::move(context), std::move(request), [weak = weak_from_this()](const Result<Reply>& reply) {
@@ -82,35 +83,23 @@ class ServerWatch : public std::enable_shared_from_this<ServerWatch> {
     {
       const MutexLock lock(mutex_);
       if (seen) {
-        pause_ = kFirstPause;
-        // An index that goes back is that of a restored state.
-        index_ = reply->meta.index < index_ ? 0 : reply->meta.index;
-        show(*std::move(seen));
+        next_.answered(reply->meta.index);
       } else {
-        log::warn("templates", "the servers are not read",
-                  {{"method", question_.method}, {"error", seen.status().message()}});
-        if (question_.may_be_refused && seen.status().code() == Code::permission_denied && seen_.change == 0) {
-          Seen refused;
-          refused.error = seen.status();
-          show(std::move(refused));
-        }
-        pause = pause_;
-        pause_ = std::min(pause_ * 2, kLongestPause);
+        pause = next_.failed();
+      }
+    }
+    if (seen) {
+      seen_.take(*std::move(seen), says_the_same);
+    } else {
+      log::warn("templates", "the servers are not read",
+                {{"method", question_.method}, {"error", seen.status().message()}});
+      if (question_.may_be_refused && seen.status().code() == Code::permission_denied) {
+        Seen refused;
+        refused.error = seen.status();
+        seen_.take(std::move(refused), [](const Seen&, const Seen&) { return true; });  // what is known stays
       }
     }
     ask_later(pause);
-  }
-
-  void show(Seen seen) DROVER_REQUIRES(mutex_) {
-    const auto is_same = [](const auto& one, const auto& other) {
-      return one == other || (one && other && *one == *other);
-    };
-    const bool is_news = seen_.change == 0 || seen.is_found != seen_.is_found || seen.error != seen_.error ||
-                         !is_same(seen.value, seen_.value) || !is_same(seen.metadata, seen_.metadata);
-    if (!is_news) return;
-    seen.change = seen_.change + 1;
-    seen_ = std::move(seen);
-    answered_.notify_all();
   }
 
   void ask_later(std::chrono::nanoseconds pause) {
@@ -123,11 +112,9 @@ class ServerWatch : public std::enable_shared_from_this<ServerWatch> {
   const ServerQuestion question_;
   std::stop_source stop_;
   Mutex mutex_;
-  CondVarAny answered_;
   std::multiset<Uuid> users_ DROVER_GUARDED_BY(mutex_);  // allocations
-  Seen seen_ DROVER_GUARDED_BY(mutex_);
-  uint64_t index_ DROVER_GUARDED_BY(mutex_) = 0;
-  std::chrono::nanoseconds pause_ DROVER_GUARDED_BY(mutex_) = kFirstPause;
+  NextQuestion next_ DROVER_GUARDED_BY(mutex_){kLongestPause};
+  KeptAnswer<Seen> seen_;
 };
 
 ServerUse::ServerUse(std::shared_ptr<ServerWatch> watch, Uuid allocation)

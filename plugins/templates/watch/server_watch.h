@@ -2,7 +2,7 @@
 // templates ask it. No thread of its own.
 //
 //   used ──▶ asked ──answer──▶ known, and asked on behind its index …      nobody uses it: gone
-//              └ failed: again, first after kFirstPause, then ever later; what was known stays
+//              └ failed: again, first after a short pause, then ever later; what was known stays
 //
 // The servers are asked with the node's proof, on behalf of an allocation that uses the answer.
 #pragma once

@@ -1,6 +1,5 @@
 #include "templates/secret_watch.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "drover/log.h"
@@ -12,7 +11,7 @@ using nlohmann::json;
 using namespace std::chrono_literals;
 using Kind = SecretQuestion::Kind;
 
-constexpr std::chrono::nanoseconds kFirstWait = 250ms, kLongestWait = 1min;
+constexpr std::chrono::nanoseconds kLongestPause = 1min;  // between two questions that failed
 
 // A part of a secret that is another one with each answer, and no news.
 json without_request(json value) {
@@ -22,9 +21,16 @@ json without_request(json value) {
   return value;
 }
 
-bool is_same(const text_template::Value& one, const text_template::Value& other) {
-  if (!one || !other) return one == other;
-  return without_request(*one) == without_request(*other);
+// A secret in place of an error is news.
+bool is_same_secret(const TemplateAnswer& known, const TemplateAnswer& answer) {
+  if (!known.error.ok()) return false;
+  if (!known.value || !answer.value) return known.value == answer.value;
+  return without_request(*known.value) == without_request(*answer.value);
+}
+
+// The known secret stays; another error in place of one is news.
+bool is_no_news(const TemplateAnswer& known, const TemplateAnswer& failure) {
+  return known.error.ok() || known.error == failure.error;
 }
 
 }  // namespace
@@ -35,19 +41,7 @@ SecretWatch::SecretWatch(const Means& means, std::shared_ptr<TaskVault> vault, S
       vault_(std::move(vault)),
       question_(std::move(question)),
       on_stop_(means.stop, [this] { stop_.request_stop(); }),
-      pause_(kFirstWait) {}
-
-TemplateAnswer SecretWatch::now() const {
-  const MutexLock lock(mutex_);
-  return seen_;
-}
-
-TemplateAnswer SecretWatch::wait(std::chrono::nanoseconds patience) const {
-  MutexLock lock(mutex_);
-  answered_.wait_until(lock, stop_.get_token(), std::chrono::steady_clock::now() + patience,
-                       [&]() DROVER_REQUIRES(mutex_) { return seen_.change > 0; });
-  return seen_;
-}
+      next_(kLongestPause) {}
 
 void SecretWatch::begin() { ask_after({}, ++turn_); }
 
@@ -123,26 +117,21 @@ std::chrono::nanoseconds SecretWatch::take(Result<Learned> learned, const std::s
     const MutexLock lock(mutex_);
     token_ = token;
     if (learned) {
-      pause_ = kFirstWait;
+      next_.answered();
       lease_ = learned->answer.lease;
       lease_duration_ = learned->answer.lease_duration;
       again = learned->answer.again;
-      const bool is_news = !learned->is_kept && (seen_.change == 0 || !seen_.error.ok() ||
-                                                 !is_same(seen_.value, learned->answer.value));
-      if (is_news) seen_ = {.change = seen_.change + 1, .value = learned->answer.value, .error = {}};
     } else {
       lease_.clear();
-      again = pause_;
-      pause_ = std::min(pause_ * 2, kLongestWait);
-      // The known answer stays.
-      const bool is_news = seen_.change == 0 || (!seen_.error.ok() && seen_.error != learned.status());
-      if (is_news) seen_ = {.change = seen_.change + 1, .value = nullptr, .error = learned.status()};
+      again = next_.failed();
     }
-    answered_.notify_all();
   }
   if (!learned) {
+    seen_.take({.error = learned.status()}, is_no_news);
     log::warn("vault", "a secret is not read yet",
               {{"path", question_.path}, {"error", learned.status().message()}});
+  } else if (!learned->is_kept) {
+    seen_.take({.value = std::move(learned->answer.value)}, is_same_secret);
   }
   return again;
 }

@@ -2,7 +2,7 @@
 // of their length, what has none every five minutes. No thread of its own.
 //
 //   begin ──▶ asked ──answer──▶ known, and asked again when it is due
-//               └ failed: again, first after 250 ms, then ever later; what was known stays
+//               └ failed: again, first after a short pause, then ever later; what was known stays
 //
 // A new token of the task begins it anew: the leases of the one before are gone.
 #pragma once
@@ -12,6 +12,7 @@
 #include <stop_token>
 #include <string>
 
+#include "drover/kept_answer.h"
 #include "drover/mutex.h"
 #include "drover/plugin.h"
 #include "drover/template_source.h"
@@ -37,8 +38,10 @@ class SecretWatch final : public TemplateWatch,
   void token_changed() override { begin(); }
 
   // An error stands for a secret that cannot be read yet: nothing is known, and it is asked for again.
-  TemplateAnswer now() const override;
-  TemplateAnswer wait(std::chrono::nanoseconds patience) const override;
+  TemplateAnswer now() const override { return seen_.now(); }
+  TemplateAnswer wait(std::chrono::nanoseconds patience) const override {
+    return seen_.wait(patience, stop_.get_token());
+  }
 
  private:
   struct Learned {
@@ -59,13 +62,12 @@ class SecretWatch final : public TemplateWatch,
   std::stop_source stop_;
   const std::stop_callback<std::function<void()>> on_stop_;
   std::atomic<uint64_t> turn_{0};  // of the question that counts
+  KeptAnswer<TemplateAnswer> seen_;
   mutable Mutex mutex_;
-  mutable CondVarAny answered_;
-  TemplateAnswer seen_ DROVER_GUARDED_BY(mutex_);
   std::string token_ DROVER_GUARDED_BY(mutex_);  // that `lease_` is of
   std::string lease_ DROVER_GUARDED_BY(mutex_);  // that can be renewed
   std::chrono::nanoseconds lease_duration_ DROVER_GUARDED_BY(mutex_){};
-  std::chrono::nanoseconds pause_ DROVER_GUARDED_BY(mutex_);
+  NextQuestion next_ DROVER_GUARDED_BY(mutex_);
 };
 
 }  // namespace drover::vault
