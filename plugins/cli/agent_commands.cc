@@ -99,7 +99,10 @@ int operator_api(Run& run) {
 }
 
 int operator_metrics(Run& run) {
-  if (run.arguments.value("format") == "prometheus") {
+  const std::string format = run.arguments.value("format");
+  if (format != "json" && format != "prometheus")
+    return run.usage("-format: \"" + format + "\" is neither json nor prometheus");
+  if (format == "prometheus") {
     v1::MetricsRequest request;
     request.set_format("prometheus");
     const Status status = run.client.stream<v1::AgentMetrics::Get>(request, run.printer());

@@ -32,6 +32,7 @@ for text in '"NodeName": "[^"]' '"ACL": {' '"TLSConfig": {' '"EnableRPC": false'
   self_says "$text" || fail "agent/self does not say $text: $(cat "$WORK/said")"
 done
 eventually 10 "agent/self names no node" self_says '"node_id": "[^"]'
+expect 1 "-format: \"xml\" is neither json nor prometheus" "$DROVER" operator metrics -format=xml
 metrics_say() { "$DROVER" operator metrics -format=prometheus | grep -q -- "$1"; }
 for text in '# HELP nomad_nomad_broker_total_ready ' '^nomad_nomad_broker_total_ready{host="' '^nomad_client_host_memory_total{node_id="' \
   '^nomad_client_unallocated_cpu{' '^nomad_nomad_heartbeat_active{'; do
