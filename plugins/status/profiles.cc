@@ -87,7 +87,6 @@ Result<std::string> take_profile(const std::string& name, int64_t debug) {
     return unimplemented("the binary form of a profile is made for Go programs: ask for the text, debug=1");
   if (name == "goroutine") return threads_text(threads());
   if (name == "heap") return allocator_text();
-  if (name == "profile") return refused("the agent does not sample itself", "perf record -g");
   if (name == "trace") return refused("the agent does not trace itself", "perf trace");
   if (name == "allocs" || name == "block" || name == "mutex" || name == "threadcreate")
     return refused("a C++ program has no profile \"" + name + "\"", "perf record -g");

@@ -1,5 +1,5 @@
-// Profiles of the agent, as far as a C++ program has something of the kind: its command line, its threads, its
-// allocator. What it has not is refused, with the tool that shows it.
+// Texts about the agent, as far as a C++ program has something of the kind: its command line, its threads, its
+// allocator. What it has not is refused, with the tool that shows it. cpu/ holds the profile of the processor.
 #pragma once
 
 #include <cstdint>

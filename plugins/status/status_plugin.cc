@@ -2,6 +2,7 @@
 #include <set>
 
 #include "agent_info.h"
+#include "cpu/profile_message.h"
 #include "drover/module.h"
 #include "drover/server_directory.h"
 #include "drover/v1/member.pb.h"
@@ -69,13 +70,18 @@ class StatusPlugin final : public Plugin {
     return monitor(request, call, replies);
   }
 
-  Status profile(const v1::ProfileRequest& request, Call&, Replies<v1::ProfileBytes>& replies) {
+  Status profile(const v1::ProfileRequest& request, Call& call, Replies<v1::ProfileBytes>& replies) {
     if (!may_debug(host_->configuration_json()))
       return permission_denied("profiles are taken where the agent's enable_debug is set: Permission denied");
-    DROVER_TRY(std::string text, take_profile(request.profile(), request.debug()));
     v1::ProfileBytes bytes;
-    bytes.set_data(std::move(text));
-    bytes.set_content_type("text/plain; charset=utf-8");
+    if (request.profile() == "profile") {
+      DROVER_TRY(const std::chrono::seconds time, profile_time(request.seconds()));
+      DROVER_TRY(*bytes.mutable_data(), cpu_profile(time, call.stop()));
+      bytes.set_content_type("application/octet-stream");
+    } else {
+      DROVER_TRY(*bytes.mutable_data(), take_profile(request.profile(), request.debug()));
+      bytes.set_content_type("text/plain; charset=utf-8");
+    }
     replies.send(bytes);
     return ok_status();
   }

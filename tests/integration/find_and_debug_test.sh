@@ -43,11 +43,12 @@ ARCHIVE=$(echo drover-debug-*.tar.gz)
 mkdir unpacked && tar -xzf "$ARCHIVE" -C unpacked --strip-components=1 || fail "the archive cannot be read"
 cd unpacked || exit 1
 for file in index.json cluster/agent-self.json cluster/members.json rounds/0000/jobs.json rounds/0001/metrics.json \
-  rounds/0001/nodes.json server/server.global/heap.txt "client/$NODE/threads.txt"; do
+  rounds/0001/nodes.json server/server.global/heap.txt "client/$NODE/threads.txt" "client/$NODE/profile.prof"; do
   [ -s "$file" ] || fail "the archive has no $file: $(find . -type f)"
 done
 [ ! -e rounds/0002 ] || fail "there is a third round"
 grep -q '"web-shop"' rounds/0000/jobs.json || fail "the job is not listed"
+zcat server/server.global/profile.prof | grep -aq nanoseconds || fail "the profile of the processor is none"
 grep -q '"Failures": {}' index.json || fail "failures: $(cat index.json)"
 grep -rqE "$NOMAD_TOKEN|$(cat "$WORK/client-data"/client/secret-id 2> /dev/null || echo no-such-secret)" . && fail "a secret is in the archive"
 cd ..
@@ -56,6 +57,7 @@ ls -d drover-debug-*Z 2> /dev/null && fail "the folder is left behind"
 # --- its words when something is wrong, and its end by Ctrl-C
 expect 1 '"nobody" is none of the agents that are there' drover operator debug -server-id=nobody
 expect 1 "-interval is longer than -duration" drover operator debug -duration=1s
+expect 1 "-pprof-duration is longer than -duration" drover operator debug -duration=1s -interval=1s -pprof-duration=2s
 expect 1 "-max-nodes must be a number" drover operator debug -max-nodes=many
 expect 2 "No such file or directory" drover operator debug -duration=1s -interval=1s -output=missing
 mkdir kept

@@ -74,7 +74,10 @@ get 200 "node.hcl" one "/v1/agent/pprof/cmdline?node_id=$NODE"
 get 200 " raft " two "/v1/agent/pprof/goroutine?debug=2"
 get 200 "<malloc version=" two "/v1/agent/pprof/heap?debug=1"
 get 501 "ask for the text" two /v1/agent/pprof/heap
-get 501 "perf record" two "/v1/agent/pprof/profile?seconds=1"
+get 200 "" one "/v1/agent/pprof/profile?seconds=1&server_id=two"
+zcat body | grep -aq nanoseconds || fail "the profile of the processor is none"
+get 400 "seconds must be at most 300, not 301" two "/v1/agent/pprof/profile?seconds=301"
+get 403 "Permission denied" one /v1/agent/pprof/profile
 get 501 "perf trace" two /v1/agent/pprof/trace
 get 404 "Unknown profile: brain" two /v1/agent/pprof/brain
 

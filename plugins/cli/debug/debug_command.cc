@@ -35,6 +35,7 @@ struct Plan {
   std::string log_level;
   std::vector<std::string> topics;
   std::string event_index;
+  std::chrono::seconds profile_time{};
 };
 
 // Shared by the threads that follow logs and events; each of them has a client of its own.
@@ -90,6 +91,24 @@ void follow_events(const std::shared_ptr<Follow>& follow, const Plan& plan) {
   });
 }
 
+// Takes time, unlike the other profiles, and so all agents do it at once. One that is server and client in one is asked
+// twice, and does it once at a time.
+void follow_cpu(const std::shared_ptr<Follow>& follow, const std::string& file, v1::ProfileRequest request,
+                std::chrono::seconds time) {
+  request.set_profile("profile");
+  request.set_seconds(time.count());
+  Follow::begin(follow, file, [follow, file, request](Client& client) {
+    const auto profile = [&] {
+      return client.stream<v1::AgentInformation::Profile>(
+          request, [&](std::string_view bytes) { return follow->bundle->add(file, bytes), true; });
+    };
+    Status status = profile();
+    for (; status.code() == Code::resource_exhausted && !follow->is_over; status = profile())
+      std::this_thread::sleep_for(kLook);
+    return status;
+  });
+}
+
 // Looks at one agent: its log for the time, its profiles now.
 template <typename Name>
 void look_at(const std::shared_ptr<Follow>& follow, Run& run, const Plan& plan, const std::string& folder,
@@ -98,6 +117,9 @@ void look_at(const std::shared_ptr<Follow>& follow, Run& run, const Plan& plan, 
   name(log);
   log.set_log_level(plan.log_level);
   follow_log(follow, folder + "monitor.log", log);
+  v1::ProfileRequest cpu;
+  name(cpu);
+  follow_cpu(follow, folder + "profile.prof", cpu, plan.profile_time);
   for (const Capture& profile : profiles()) {
     v1::ProfileRequest request;
     name(request);
@@ -140,6 +162,9 @@ Result<Plan> plan_of(Run& run) {
   DROVER_TRY(plan.duration, positive(run, "duration"));
   DROVER_TRY(plan.interval, positive(run, "interval"));
   if (plan.interval > plan.duration) return invalid_argument("-interval is longer than -duration");
+  DROVER_TRY(const auto profile_time, positive(run, "pprof-duration"));
+  if (profile_time > plan.duration) return invalid_argument("-pprof-duration is longer than -duration");
+  plan.profile_time = std::chrono::ceil<std::chrono::seconds>(profile_time);
   plan.log_level = run.arguments.value("log-level");
   plan.event_index = run.arguments.value("event-index");
   for (const std::string& topic : run.arguments.values("event-topic")) {
@@ -251,6 +276,7 @@ std::vector<Definition> debug_commands() {
            {with_value("duration", "2m", "How long logs are followed and questions repeated"),
             with_value("interval", "30s", "The time between two rounds of questions"),
             with_value("log-level", "DEBUG", "The level of the logs"),
+            with_value("pprof-duration", "1s", "How long each agent samples what takes its processor time, in seconds"),
             with_value("max-nodes", "10", "At most so many clients; 0: all"),
             with_value("node-class", "", "Clients of this class only"),
             with_value("node-id", "all", "Clients by the beginnings of their identifiers, with commas between them"),
