@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # An engine of its own for tests: Docker's or Podman's, with its socket, data, bridge and an image "bb:t" below one folder.
 #
-#   engine.sh start docker|podman FOLDER    exit code 77, with the reason, where none can run
-#   engine.sh stop FOLDER                   ends it, and takes away everything it made on this machine
+#   engine.sh start docker|podman FOLDER [OPTION…]   exit code 77, with the reason, where none can run; dockerd's options
+#   engine.sh restart FOLDER                         starts dockerd again as it was, after it has died
+#   engine.sh stop FOLDER                            ends it, and takes away everything it made on this machine
 #
 # FOLDER/socket is where it listens. The image is busybox with a shell; it runs until it is told to end.
 set -uo pipefail
@@ -37,6 +38,22 @@ runs_one() { # COMMAND…
   "$@" run --rm --memory 64m --cpu-shares 64 bb:t /bin/true > "$DIR/reason" 2>&1 || skip "no container runs: $(tail -n 3 "$DIR/reason")"
 }
 
+run_docker() {
+  local options
+  mapfile -t options < <(grep . "$DIR/options")
+  dockerd --data-root "$DIR/root" --exec-root "$DIR/exec" -H "unix://$DIR/socket" --pidfile "$DIR/pid" \
+    --bridge "$(cat "$DIR/bridge")" --iptables=false --ip-forward=false --ip-masq=false --shutdown-timeout 2 "${options[@]}" \
+    >> "$DIR/log" 2>&1 < /dev/null &
+  waits 30 docker -H "unix://$DIR/socket" version
+}
+# The pid files of one that was killed, and of its containerd, which dies with it, stand in the way of the next.
+restart() {
+  local pid
+  pid=$(cat "$DIR/pid")
+  waits 20 test ! -e "/proc/$pid/exe"
+  rm -f "$DIR/pid" "$DIR/exec/containerd/containerd.pid"
+  run_docker
+}
 start_docker() {
   command -v dockerd > /dev/null || skip "dockerd is not installed (package docker.io)"
   command -v ip > /dev/null || skip "ip is not installed (package iproute2)"
@@ -45,10 +62,8 @@ start_docker() {
   ip link add "$bridge" type bridge 2> "$DIR/reason" || skip "a bridge cannot be made: $(cat "$DIR/reason")"
   echo "$bridge" > "$DIR/bridge"
   ip addr add "10.$((200 + $$ % 50)).$(($$ / 50 % 250)).1/24" dev "$bridge" && ip link set "$bridge" up
-  dockerd --data-root "$DIR/root" --exec-root "$DIR/exec" -H "unix://$DIR/socket" --pidfile "$DIR/pid" \
-    --bridge "$bridge" --iptables=false --ip-forward=false --ip-masq=false --shutdown-timeout 2 \
-    > "$DIR/log" 2>&1 < /dev/null &
-  waits 30 docker -H "unix://$DIR/socket" version || skip "dockerd does not start: $(tail -n 3 "$DIR/log")"
+  printf '%s\n' "$@" > "$DIR/options"
+  run_docker || skip "dockerd does not start: $(tail -n 3 "$DIR/log")"
   docker -H "unix://$DIR/socket" import -c "$RUN" "$DIR/root.tar" bb:t > /dev/null || skip "docker takes no image"
   runs_one docker -H "unix://$DIR/socket"
 }
@@ -70,6 +85,9 @@ stop() {
   local pid mount
   pid=$(cat "$DIR/pid" 2> /dev/null)
   if [ -f "$DIR/containers.conf" ]; then podman_ rm -af -t 0 > /dev/null 2>&1; fi
+  if grep -q live-restore "$DIR/options" 2> /dev/null; then
+    docker -H "unix://$DIR/socket" ps -a -q | xargs -r docker -H "unix://$DIR/socket" rm -f > /dev/null 2>&1
+  fi
   if [ -n "$pid" ]; then
     kill "$pid" 2> /dev/null
     waits 20 test ! -e "/proc/$pid/exe" || kill -9 "$pid" 2> /dev/null
@@ -91,14 +109,18 @@ case ${1:-} in
     mkdir -p "$DIR"
     [ "$(id -u)" = 0 ] || skip "needs root"
     make_root "$DIR/image" "$DIR/root.tar"
-    "start_$2"
+    "start_$2" "${@:4}"
+    ;;
+  restart)
+    DIR=$2
+    restart
     ;;
   stop)
     DIR=$2
     stop
     ;;
   *)
-    sed -n '2,7s/^# \{0,1\}//p' "$0" >&2
+    sed -n '2,8s/^# \{0,1\}//p' "$0" >&2
     exit 2
     ;;
 esac
