@@ -67,6 +67,9 @@ docker_config() { # STATE-DIR
 }
 config one << CONFIG
 plugin_dir = "$WORK/plugins"
+server {
+  heartbeat_grace = "10m"
+}
 client {
   cni_path              = "/nowhere"
   bridge_network_name   = "$BRIDGE"
