@@ -135,6 +135,8 @@ class SharedColumns {
   // Until the next look nothing is kept and nothing followed; what is in flight is forgotten. [any]
   void forget();
 
+  const Tables& tables() const { return tables_; }
+
   InFlight::Entry open();  // [any]
   // The answer to an entry: once the state shows `index`, what it brought is there or, `failed`, is undone. [any]
   void settle(InFlight::Entry entry, uint64_t index, bool failed);

@@ -8,6 +8,7 @@
 #include "drover/log.h"
 #include "drover/metrics.h"
 #include "drover/uuid.h"
+#include "packing/pack.h"
 #include "scheduler.pb.h"
 
 namespace drover::scheduler {
@@ -16,6 +17,8 @@ namespace {
 constexpr auto kProposeTime = std::chrono::seconds(30);
 // An entry that failed may still be in the log. It is undone once the state shows all that the log held then.
 constexpr auto kUndoEvery = std::chrono::milliseconds(10);
+// After an entry was refused in the packed form.
+constexpr auto kPacksAgain = std::chrono::seconds(30);
 
 template <typename Message>
 void move_all(std::vector<Message>& from, google::protobuf::RepeatedPtrField<Message>& to) {
@@ -163,12 +166,39 @@ void PlanApplier::apply(std::vector<Submission> plans, std::stop_token stop) {
     if (claims.claims_size() > 0) *command.mutable_host_volume_claims() = std::move(claims);
   }
   command.set_time(host_.clock().wall_ns());
+  flight.term = term;
   flights_.emplace(entry, std::move(flight));
-  propose(serialize(command), entry, term);
+  propose(std::move(command), entry, term, /*may_pack=*/true);
 }
 
-void PlanApplier::propose(const std::string& payload, InFlight::Entry entry, uint64_t term) {
-  host_.propose(v1::PlanApplied::descriptor()->full_name(), payload, host_.clock().steady() + kProposeTime, term,
+// What brings no allocation is small as it is.
+void PlanApplier::propose(v1::PlanApplied command, InFlight::Entry entry, uint64_t term, bool may_pack) {
+  if (may_pack && command.placed_size() > 0 && host_.clock().steady() >= packs_again_) {
+    const auto view = host_.snapshot();
+    const auto nodes = packing::nodes_of(*view, columns_.tables().nodes);
+    if (auto packed = packing::pack(command, nodes)) {
+      std::string payload = serialize(*packed);
+      flights_.at(entry).packed = std::make_shared<v1::PlansApplied>(*std::move(packed));
+      return propose(v1::PlansApplied::descriptor()->full_name(), std::move(payload), entry, term);
+    }
+  }
+  propose(v1::PlanApplied::descriptor()->full_name(), serialize(command), entry, term);
+}
+
+// Some server does not know packed plans yet, or a node is gone or no longer known by its short name: the entry is not
+// in the log, or changed nothing. False when it cannot be said in another way.
+bool PlanApplier::propose_plainly(Flight& flight, InFlight::Entry entry) {
+  const auto view = host_.snapshot();
+  auto plan = packing::unpack(*std::exchange(flight.packed, nullptr),
+                              packing::nodes_of(*view, columns_.tables().nodes));
+  packs_again_ = host_.clock().steady() + kPacksAgain;
+  if (!plan) return false;
+  propose(*std::move(plan), entry, flight.term, /*may_pack=*/false);
+  return true;
+}
+
+void PlanApplier::propose(std::string_view command, std::string payload, InFlight::Entry entry, uint64_t term) {
+  host_.propose(command, std::move(payload), host_.clock().steady() + kProposeTime, term,
                 [inbox = inbox_, entry](Result<Applied> applied) {
                   MutexLock lock(inbox->mutex);
                   inbox->answers.push_back({entry, std::move(applied)});
@@ -185,6 +215,10 @@ void PlanApplier::take(Answer answer) {
   if (at == flights_.end()) return;
   Flight& flight = at->second;
   host_.metrics().observe("nomad.nomad.plan.apply", host_.clock().steady() - flight.proposed);
+  if (!answer.applied && flight.packed && answer.applied.status().code() == Code::failed_precondition &&
+      propose_plainly(flight, answer.entry)) {
+    return;
+  }
   if (!answer.applied) {
     log::warn("scheduler", "a plan was not applied", {{"error", answer.applied.status().message()}});
     flight.failure = answer.applied.status();

@@ -30,6 +30,7 @@
 namespace drover::v1 {
 class HostVolumesClaimed;
 class PlanApplied;
+class PlansApplied;
 }  // namespace drover::v1
 
 namespace drover::scheduler {
@@ -89,6 +90,8 @@ class PlanApplier {
   struct Flight {
     std::vector<Waiting> waiting;
     SteadyTime proposed;
+    uint64_t term = 0;
+    std::shared_ptr<v1::PlansApplied> packed;  // null: it was proposed as it is
     Status failure;  // until it is undone
   };
   struct Work {
@@ -104,7 +107,9 @@ class PlanApplier {
   void apply(std::vector<Submission> plans, std::stop_token stop);
   std::optional<CheckedPlan> check(Submission& submission, InFlight::Entry entry, uint64_t term, uint64_t& index,
                                    std::stop_token stop);
-  void propose(const std::string& payload, InFlight::Entry entry, uint64_t term);
+  void propose(v1::PlanApplied command, InFlight::Entry entry, uint64_t term, bool may_pack);
+  void propose(std::string_view command, std::string payload, InFlight::Entry entry, uint64_t term);
+  bool propose_plainly(Flight& flight, InFlight::Entry entry);
   void take(Answer answer);
   void finish_undone(std::stop_token stop);
   void note_refused(const CheckedPlan& checked);
@@ -117,6 +122,7 @@ class PlanApplier {
   const FindClaims find_claims_;               // [plans], as the following
   std::map<InFlight::Entry, Flight> flights_;  // by entry
   size_t failed_ = 0;                          // of them that wait to be undone
+  SteadyTime packs_again_{};                   // entries are not packed before
   const std::shared_ptr<Inbox> inbox_ = std::make_shared<Inbox>();
 };
 

@@ -13,6 +13,7 @@
 #include "drover/uuid.h"
 #include "drover/v1/commands.pb.h"
 #include "drover/v1/deployment.pb.h"
+#include "packing/pack.h"
 #include "scheduler.pb.h"
 
 namespace drover::scheduler {
@@ -297,6 +298,13 @@ class Commands {
     return std::string();
   }
 
+  Result<std::string> plans_applied(v1::PlansApplied& command, ApplyContext& context) const {
+    // Before anything is written: a node that it names may be gone.
+    DROVER_TRY(v1::PlanApplied plan,
+               packing::unpack(std::move(command), packing::nodes_of(context.rows(), tables_.nodes)));
+    return plan_applied(plan, context);
+  }
+
   Result<std::string> plan_applied(v1::PlanApplied& command, ApplyContext& context) const {
     if (command.has_registration()) DROVER_RETURN_IF_ERROR(register_with(command, context));
     Writer writer(tables_, context, command.time());
@@ -511,6 +519,7 @@ Status declare_tables(Declarations& declare, Tables& tables) {
   DROVER_RETURN_IF_ERROR(declare.command<&Commands::evals_deleted>(commands));
   DROVER_RETURN_IF_ERROR(declare.command<&Commands::jobs_recounted>(commands));
   DROVER_RETURN_IF_ERROR(declare.command<&Commands::plan_applied>(commands));
+  DROVER_RETURN_IF_ERROR(declare.command<&Commands::plans_applied>(commands));
   DROVER_RETURN_IF_ERROR(declare.command<&Commands::allocations_reported>(commands));
   DROVER_RETURN_IF_ERROR(declare.command<&Commands::health_changed>(commands));
   return declare.command<&Commands::allocations_transitioned>(commands);

@@ -15,6 +15,7 @@
 #include "drover/v1/deployment.pb.h"
 #include "drover/v1/node_pool.pb.h"
 #include "drover/v1/trial.pb.h"
+#include "packing/ids.h"
 #include "placing/board.h"
 
 namespace drover::scheduler {
@@ -75,7 +76,7 @@ void describe_preempted(const ReadView& view, const Tables& tables, v1::Evaluati
 DecisionInput::DecisionInput(v1::Evaluation of, const ReadView& view, const Tables& tables, const v1::Job* other_job)
     : eval(std::move(of)),
       allocs(tables.allocs.list(view, kAllocsByJob, of_job(eval.namespace_(), eval.job_id()))),
-      new_id([] { return Uuid::random().bytes(); }),
+      new_id(packing::ids_from(Uuid::random().bytes())),
       view_(view),
       tables_(tables) {
   if (other_job) {

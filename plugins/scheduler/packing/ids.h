@@ -1,0 +1,23 @@
+// Identifiers of what one decision makes. Each follows from the one before, so that the log need not name them all:
+// the first four bytes, taken as a number, advance by a fixed step; twelve random bytes are the decision's own. The
+// step spreads them, so that the short forms that people type differ early, and no two of a decision are ever alike.
+// Pure.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace drover::scheduler::packing {
+
+// The identifier that comes `steps` after this one. Requires: 16 bytes.
+std::string id_after(std::string_view id, uint32_t steps = 1);
+// How many steps lead from one to the other; nothing when none do.
+std::optional<uint32_t> steps_between(std::string_view id, std::string_view later);
+
+// Gives the identifiers after `first`, one a call.
+std::function<std::string()> ids_from(std::string first);
+
+}  // namespace drover::scheduler::packing

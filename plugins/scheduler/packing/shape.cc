@@ -1,0 +1,137 @@
+#include "packing/shape.h"
+
+#include <google/protobuf/descriptor.h>
+
+#include "packing/wire.h"
+
+namespace drover::scheduler::packing {
+namespace {
+
+constexpr int kDeepest = 20;
+constexpr uint64_t kMostTag = UINT32_MAX;
+
+// The type of a field's messages; null when it holds none.
+const google::protobuf::Descriptor* message_in(const google::protobuf::Descriptor* type, uint64_t field) {
+  const auto* found = type ? type->FindFieldByNumber(static_cast<int>(field)) : nullptr;
+  return found && found->type() == google::protobuf::FieldDescriptor::TYPE_MESSAGE ? found->message_type() : nullptr;
+}
+
+bool is_part(const google::protobuf::Descriptor& type) { return type.name() == "NodeScoreMeta"; }
+
+void walk(Reader reader, const google::protobuf::Descriptor& type, std::string& shape, std::vector<Leaf>& leaves) {
+  while (!reader.is_at_end() && reader.ok()) {
+    const uint64_t tag = reader.number(), field = tag >> 3U;
+    const auto kind = static_cast<LeafKind>(tag & 7U);
+    if (kind == LeafKind::number) {
+      put_number(shape, tag);
+      leaves.push_back({.kind = kind, .number = reader.number()});
+    } else if (kind == LeafKind::fixed) {
+      put_number(shape, tag);
+      leaves.push_back({.kind = kind, .number = reader.fixed()});
+    } else if (kind == LeafKind::text) {
+      const std::string_view text = reader.text();
+      const auto* nested = message_in(&type, field);
+      if (!nested) {
+        put_number(shape, tag);
+        leaves.push_back({.kind = kind, .text = text});
+      } else if (is_part(*nested)) {
+        put_number(shape, field << 3U | static_cast<uint64_t>(LeafKind::part));
+        leaves.push_back({.kind = LeafKind::part, .text = text});
+      } else {
+        put_number(shape, field << 3U | kNested);
+        walk(Reader(text), *nested, shape, leaves);
+        put_number(shape, 0);
+      }
+    } else {
+      put_number(shape, tag);
+      leaves.push_back({.kind = LeafKind::fixed32, .text = reader.take(4)});
+    }
+  }
+}
+
+class Builder {
+ public:
+  Builder(std::string_view shape, const std::vector<Leaf>& leaves) : shape_(shape), leaves_(leaves) {}
+
+  // The fields up to the end of the message that they stand in.
+  void write(std::string& to) {
+    while (!shape_.is_at_end()) {
+      const uint64_t tag = shape_.number(), field = tag & ~uint64_t{7};
+      if (tag == 0) return;
+      if ((tag & 7U) == kNested) {
+        std::string nested;
+        write(nested);
+        put_number(to, field | static_cast<uint64_t>(LeafKind::text));
+        put_text(to, nested);
+        continue;
+      }
+      const Leaf& leaf = leaves_[next_++];
+      switch (leaf.kind) {
+        case LeafKind::number:
+          put_number(to, tag);
+          put_number(to, leaf.number);
+          break;
+        case LeafKind::fixed:
+          put_number(to, tag);
+          put_fixed(to, leaf.number);
+          break;
+        case LeafKind::fixed32:
+          put_number(to, tag);
+          to += leaf.text;
+          break;
+        case LeafKind::text:
+        case LeafKind::part:
+          put_number(to, field | static_cast<uint64_t>(LeafKind::text));
+          put_text(to, leaf.text);
+          break;
+      }
+    }
+  }
+
+ private:
+  Reader shape_;
+  const std::vector<Leaf>& leaves_;
+  size_t next_ = 0;
+};
+
+}  // namespace
+
+void take_apart(std::string_view bytes, const google::protobuf::Descriptor& type, std::string& shape,
+                std::vector<Leaf>& leaves) {
+  shape.clear();
+  leaves.clear();
+  walk(Reader(bytes), type, shape, leaves);
+}
+
+Result<std::vector<Leaf>> leaves_of(std::string_view shape) {
+  std::vector<Leaf> leaves;
+  Reader reader(shape);
+  int depth = 0;
+  while (!reader.is_at_end()) {
+    const uint64_t tag = reader.number();
+    if (!reader.ok() || tag > kMostTag) return data_loss("a packed plan has a damaged shape");
+    const auto kind = static_cast<LeafKind>(tag & 7U);
+    if (tag == 0) {
+      if (--depth < 0) return data_loss("a packed plan has a shape that closes what is not open");
+    } else if ((tag & 7U) == kNested) {
+      if (++depth > kDeepest) return data_loss("a packed plan has a shape that is nested too deep");
+    } else if (kind == LeafKind::fixed32) {
+      leaves.push_back({.kind = kind, .text = std::string_view("\0\0\0\0", 4)});
+    } else if (kind == LeafKind::number || kind == LeafKind::fixed || kind == LeafKind::text ||
+               kind == LeafKind::part) {
+      leaves.push_back({.kind = kind});
+    } else {
+      return data_loss("a packed plan has a shape with a field of no known kind");
+    }
+  }
+  if (depth != 0) return data_loss("a packed plan has a shape without an end");
+  return leaves;
+}
+
+std::string put_together(std::string_view shape, const std::vector<Leaf>& leaves) {
+  std::string bytes;
+  Builder(shape, leaves).write(bytes);
+  return bytes;
+}
+
+}  // namespace drover::scheduler::packing
