@@ -218,6 +218,7 @@ Result<v1::AllocationStubsResponse> Rpc::list_allocs(const v1::ListAllocationsRe
   // The filter looks at the allocation in full, with its job where it asks for that.
   const auto whole = [&](const Cursor& row) {
     auto alloc = Table<v1::Allocation>::parse(row.row());
+    if (listing.filters_by("Metrics")) join_metric(tables_, call.view(), alloc);
     auto job = listing.filters_by("Job") ? job_of(alloc, call.view()) : std::nullopt;
     return details_of(std::move(alloc), std::move(job));
   };
@@ -232,6 +233,7 @@ Result<v1::AllocationResponse> Rpc::get_alloc(const v1::AllocationRequest& reque
   if (!alloc || !call.allowed_in(alloc->namespace_())) return not_found("alloc not found");
   DROVER_RETURN_IF_ERROR(call.own_node(alloc->node_id()));
   call.set_index(alloc->modify_index());
+  join_metric(tables_, call.view(), *alloc);
   v1::AllocationResponse response;
   auto job = job_of(*alloc, call.view());
   *response.mutable_allocation() = details_of(*std::move(alloc), std::move(job));
@@ -275,6 +277,7 @@ Result<v1::FullAllocationsResponse> Rpc::allocs_of_node(const v1::OfNodeRequest&
   if (const auto id = Uuid::parse(request.node_id())) {
     tables_.allocs.scan(call.view(), kAllocsByNode, of_id(id->bytes()), [&](v1::Allocation& alloc, auto) {
       if (!call.permissions().may(Access::READ_JOB, alloc.namespace_())) return true;
+      join_metric(tables_, call.view(), alloc);
       auto job = job_of(alloc, call.view());
       *response.add_allocations() = details_of(std::move(alloc), std::move(job));
       return true;

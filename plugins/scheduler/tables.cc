@@ -13,6 +13,7 @@
 #include "drover/uuid.h"
 #include "drover/v1/commands.pb.h"
 #include "drover/v1/deployment.pb.h"
+#include "packing/metrics.h"
 #include "packing/pack.h"
 #include "scheduler.pb.h"
 
@@ -77,6 +78,13 @@ class Writer {
     CountedAlloc(change.row).add_to(counts, 1);
     return tables_.allocs.put(rows_, change.row, &change.keys);
   }
+  // The metric of one that is placed: its row is written again with each report, and needs it not.
+  void take_metric(v1::Allocation& alloc) {
+    if (!alloc.has_metrics()) return;
+    const packing::MetricPlace place = packing::place_of_metric(alloc.id());
+    metrics_[place.key].added.push_back({place.slot, serialize(alloc.metrics())});
+    alloc.clear_metrics();
+  }
   // One that the servers have placed.
   Status add(v1::Allocation& alloc) {
     alloc.set_create_index(context_.index());
@@ -100,6 +108,9 @@ class Writer {
     CountedAlloc(*alloc).add_to(counts_of(alloc->namespace_(), alloc->job_id()), -1);
     tables_.allocs.erase(rows_, id);
     if (!client_terminal(*alloc)) forgotten_.add_alloc_ids(id);
+    if (alloc->has_metrics()) return;
+    const packing::MetricPlace place = packing::place_of_metric(id);
+    metrics_[place.key].dropped.push_back(place.slot);
   }
 
   // Counts the job anew. Queued numbers stay, unless an evaluation that is there says something newer.
@@ -147,6 +158,7 @@ class Writer {
   // Last of all: tells the deployments, has the services of what has ended forgotten, writes the numbers, and says what
   // they mean for a job's status where that is something else now.
   Status finish() {
+    for (auto& [key, change] : metrics_) DROVER_RETURN_IF_ERROR(write_metrics(key, std::move(change)));
     for (const auto& [of, progress] : progress_) DROVER_RETURN_IF_ERROR(also(context_, progress));
     if (!forgotten_.alloc_ids().empty()) DROVER_RETURN_IF_ERROR(also(context_, forgotten_));
     for (auto& [name, job] : jobs_) {
@@ -167,11 +179,27 @@ class Writer {
   }
 
  private:
+  struct Metrics {
+    std::vector<packing::PlacedMetric> added;
+    std::vector<uint32_t> dropped;  // slots
+  };
   struct Job {
     v1::JobCounts counts;
     v1::JobStatusChanged told;  // what the numbers meant before
     bool is_evaluated = false;  // an evaluation came or changed: the job's own row may have, too
   };
+
+  Status write_metrics(const std::string& key, Metrics change) {
+    auto row = tables_.metrics.get(rows_, key);
+    if (!row && change.added.empty()) return ok_status();  // placed before metrics stood apart
+    v1::PassMetrics metrics = row ? *std::move(row) : v1::PassMetrics();
+    metrics.set_key(key);
+    for (const uint32_t slot : change.dropped) packing::drop_metric(slot, metrics);
+    if (!change.added.empty()) packing::add_metrics(std::move(change.added), metrics);
+    if (metrics.live() != 0) return tables_.metrics.put(rows_, metrics);
+    tables_.metrics.erase(rows_, key);
+    return ok_status();
+  }
 
   static v1::JobStatusChanged meaning(const v1::JobCounts& counts) {
     v1::JobStatusChanged changed;
@@ -251,7 +279,13 @@ class Writer {
   std::map<std::pair<std::string, std::string>, Job> jobs_;
   std::map<std::pair<std::string, std::string>, v1::DeploymentProgressed> progress_;  // by deployment and group
   v1::ServicesForgotten forgotten_;
+  std::map<std::string, Metrics> metrics_;  // by key
 };
+
+// The metrics of allocations that were placed together; nobody else reads them.
+TableShape<v1::PassMetrics> alloc_metrics_table() {
+  return {"alloc_metrics", {}, [](const v1::PassMetrics& row, RowKeys& keys) { keys.primary(row.key()); }};
+}
 
 // The status of a node, without decoding all that its fingerprint found.
 std::optional<v1::NodeStatus> status_of(const Tables& tables, const std::string& node, const ReadView& rows) {
@@ -302,48 +336,12 @@ class Commands {
     // Before anything is written: a node that it names may be gone.
     DROVER_TRY(v1::PlanApplied plan,
                packing::unpack(std::move(command), packing::nodes_of(context.rows(), tables_.nodes)));
-    return plan_applied(plan, context);
+    return apply_plan(plan, context, /*metrics_apart=*/true);
   }
 
+  // Means what it always has: the rows hold the metrics.
   Result<std::string> plan_applied(v1::PlanApplied& command, ApplyContext& context) const {
-    if (command.has_registration()) DROVER_RETURN_IF_ERROR(register_with(command, context));
-    Writer writer(tables_, context, command.time());
-    if (command.deployments_size() + command.deployment_updates_size() > 0) {
-      v1::DeploymentsUpdated deployments;
-      deployments.mutable_created()->Swap(command.mutable_deployments());
-      deployments.mutable_updates()->Swap(command.mutable_deployment_updates());
-      deployments.set_time(command.time());
-      DROVER_RETURN_IF_ERROR(also(context, deployments));
-    }
-    for (const v1::AllocationDelta& delta : command.changed()) {
-      auto alloc = writer.change(delta.id());
-      if (!alloc) continue;  // collected meanwhile: nothing is left to change
-      if (change(alloc->row, delta, command.time())) {
-        v1::DeploymentProgressed& progress = writer.progress(alloc->row);
-        progress.set_placed(progress.placed() + 1);
-      }
-      DROVER_RETURN_IF_ERROR(writer.put(*std::move(alloc)));
-    }
-    for (v1::Allocation& alloc : *command.mutable_placed()) {
-      alloc.set_create_time(command.time());
-      alloc.set_modify_time(command.time());
-      if (!alloc.previous_allocation().empty()) {
-        if (auto previous = writer.change(alloc.previous_allocation())) {
-          previous->row.set_next_allocation(alloc.id());
-          DROVER_RETURN_IF_ERROR(writer.put(*std::move(previous)));
-        }
-      }
-      if (!alloc.deployment_id().empty()) {
-        v1::DeploymentProgressed& progress = writer.progress(alloc);
-        progress.set_placed(progress.placed() + 1);
-        if (alloc.deployment_status().canary()) progress.add_placed_canaries(alloc.id());
-      }
-      DROVER_RETURN_IF_ERROR(writer.add(alloc));
-    }
-    if (command.has_host_volume_claims()) DROVER_RETURN_IF_ERROR(also(context, command.host_volume_claims()));
-    DROVER_RETURN_IF_ERROR(writer.put(command.evaluations()));
-    DROVER_RETURN_IF_ERROR(writer.finish());
-    return std::string();
+    return apply_plan(command, context, /*metrics_apart=*/false);
   }
 
   Result<std::string> allocations_reported(const v1::AllocationsReported& command, ApplyContext& context) const {
@@ -424,6 +422,48 @@ class Commands {
   }
 
  private:
+  Result<std::string> apply_plan(v1::PlanApplied& command, ApplyContext& context, bool metrics_apart) const {
+    if (command.has_registration()) DROVER_RETURN_IF_ERROR(register_with(command, context));
+    Writer writer(tables_, context, command.time());
+    if (command.deployments_size() + command.deployment_updates_size() > 0) {
+      v1::DeploymentsUpdated deployments;
+      deployments.mutable_created()->Swap(command.mutable_deployments());
+      deployments.mutable_updates()->Swap(command.mutable_deployment_updates());
+      deployments.set_time(command.time());
+      DROVER_RETURN_IF_ERROR(also(context, deployments));
+    }
+    for (const v1::AllocationDelta& delta : command.changed()) {
+      auto alloc = writer.change(delta.id());
+      if (!alloc) continue;  // collected meanwhile: nothing is left to change
+      if (change(alloc->row, delta, command.time())) {
+        v1::DeploymentProgressed& progress = writer.progress(alloc->row);
+        progress.set_placed(progress.placed() + 1);
+      }
+      DROVER_RETURN_IF_ERROR(writer.put(*std::move(alloc)));
+    }
+    for (v1::Allocation& alloc : *command.mutable_placed()) {
+      alloc.set_create_time(command.time());
+      alloc.set_modify_time(command.time());
+      if (!alloc.previous_allocation().empty()) {
+        if (auto previous = writer.change(alloc.previous_allocation())) {
+          previous->row.set_next_allocation(alloc.id());
+          DROVER_RETURN_IF_ERROR(writer.put(*std::move(previous)));
+        }
+      }
+      if (!alloc.deployment_id().empty()) {
+        v1::DeploymentProgressed& progress = writer.progress(alloc);
+        progress.set_placed(progress.placed() + 1);
+        if (alloc.deployment_status().canary()) progress.add_placed_canaries(alloc.id());
+      }
+      if (metrics_apart) writer.take_metric(alloc);
+      DROVER_RETURN_IF_ERROR(writer.add(alloc));
+    }
+    if (command.has_host_volume_claims()) DROVER_RETURN_IF_ERROR(also(context, command.host_volume_claims()));
+    DROVER_RETURN_IF_ERROR(writer.put(command.evaluations()));
+    DROVER_RETURN_IF_ERROR(writer.finish());
+    return std::string();
+  }
+
   // The job of a plan comes with it: what the plan makes belongs to the job as it is stored now.
   Status register_with(v1::PlanApplied& command, ApplyContext& context) const {
     DROVER_RETURN_IF_ERROR(also(context, command.registration()));
@@ -483,6 +523,14 @@ bool is_paused(const Tables& tables, const ReadView& view) {
   return config && config->pause_eval_broker();
 }
 
+void join_metric(const Tables& tables, const ReadView& view, v1::Allocation& alloc) {
+  if (alloc.has_metrics()) return;
+  const packing::MetricPlace place = packing::place_of_metric(alloc.id());
+  const auto row = tables.metrics.get(view, place.key);
+  if (!row) return;
+  if (auto metric = packing::find_metric(*row, place.slot)) *alloc.mutable_metrics() = *std::move(metric);
+}
+
 KeyRange with_status(v1::EvalStatus status) {
   return KeyRange::prefix(KeyBuilder().byte(static_cast<uint8_t>(status)).view());
 }
@@ -507,6 +555,7 @@ Status declare_tables(Declarations& declare, Tables& tables) {
   DROVER_TRY(tables.allocs, declare_table(declare, allocs_table()));
   DROVER_TRY(tables.counts, declare_table(declare, job_counts_table()));
   DROVER_TRY(tables.config, declare_table(declare, scheduler_config_table()));
+  DROVER_TRY(tables.metrics, declare_table(declare, alloc_metrics_table()));
   DROVER_TRY(tables.jobs, declare.other_table("jobs"));
   DROVER_TRY(tables.job_versions, declare.other_table("job_versions"));
   DROVER_TRY(tables.nodes, declare.other_table("nodes"));

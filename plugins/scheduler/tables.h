@@ -13,6 +13,10 @@
 #include "drover/v1/node.pb.h"
 #include "drover/v1/scheduler_config.pb.h"
 
+namespace drover::v1 {
+class PassMetrics;
+}  // namespace drover::v1
+
 namespace drover::scheduler {
 
 struct Tables {
@@ -20,6 +24,7 @@ struct Tables {
   Table<v1::Allocation> allocs;
   Table<v1::JobCounts> counts;
   Table<v1::SchedulerConfiguration> config;
+  Table<v1::PassMetrics> metrics;           // of allocations
   TableId jobs;                             // of the plugin jobs
   TableId job_versions;                     // of the plugin jobs
   TableId nodes;                            // of the plugin nodes
@@ -36,6 +41,9 @@ inline constexpr std::string_view kBrokerRuns = "eval broker is enabled; eval br
 
 // The operator has stopped the handing out of evaluations.
 bool is_paused(const Tables& tables, const ReadView& view);
+
+// Puts the metric of its placement into an allocation whose row has none.
+void join_metric(const Tables& tables, const ReadView& view, v1::Allocation& alloc);
 
 // The evaluations of that status in kEvalsByStatus.
 KeyRange with_status(v1::EvalStatus status);

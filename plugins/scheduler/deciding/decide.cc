@@ -1,5 +1,6 @@
 #include "decide.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
@@ -8,6 +9,7 @@
 
 #include "columns.h"
 #include "drover/model/allocation.h"
+#include "drover/model/disconnect.h"
 #include "drover/model/evaluation.h"
 #include "drover/schema.h"
 #include "drover/uuid.h"
@@ -79,6 +81,10 @@ DecisionInput::DecisionInput(v1::Evaluation of, const ReadView& view, const Tabl
       new_id(packing::ids_from(Uuid::random().bytes())),
       view_(view),
       tables_(tables) {
+  // Where one has come back beside its replacement, the better placed may be the one to stay.
+  if (std::ranges::any_of(allocs, needs_reconnect)) {
+    for (v1::Allocation& alloc : allocs) join_metric(tables, view, alloc);
+  }
   if (other_job) {
     job = *other_job;
   } else {

@@ -150,7 +150,7 @@ Result<v1::WhyResponse> WhyRpc::of_job(const v1::WhyJobRequest& request, Call& c
 
 Result<v1::WhyResponse> WhyRpc::of_allocation(const v1::WhyAllocationRequest& request, Call& call) {
   const auto view = host_->snapshot();
-  const auto alloc = tables_.allocs.get(*view, request.alloc_id());
+  auto alloc = tables_.allocs.get(*view, request.alloc_id());
   if (!alloc || !call.allowed_in(alloc->namespace_())) return not_found("alloc not found");
   v1::WhyResponse response;
   response.set_job_id(alloc->job_id());
@@ -165,6 +165,7 @@ Result<v1::WhyResponse> WhyRpc::of_allocation(const v1::WhyAllocationRequest& re
   if (!alloc->preempted_by_allocation().empty()) {
     note("it made room for allocation " + short_id(alloc->preempted_by_allocation()));
   }
+  join_metric(tables_, *view, *alloc);
   const v1::AllocMetric& metric = alloc->metrics();
   for (v1::WhyReason& reason : reasons_of(metric, alloc->task_group())) *response.add_reasons() = std::move(reason);
   add_best(metric, alloc->task_group(), response);

@@ -28,11 +28,15 @@ std::string id_after(std::string_view id, uint32_t steps) {
   return next;
 }
 
+uint32_t ordinal_of(std::string_view id) { return counted(id) * kInverse; }
+
+std::string_view tail_of(std::string_view id) { return id.substr(kCounted); }
+
 std::optional<uint32_t> steps_between(std::string_view id, std::string_view later) {
   if (id.size() != kIdSize || later.size() != kIdSize || id.substr(kCounted) != later.substr(kCounted)) {
     return std::nullopt;
   }
-  return (counted(later) - counted(id)) * kInverse;
+  return ordinal_of(later) - ordinal_of(id);
 }
 
 std::function<std::string()> ids_from(std::string first) {

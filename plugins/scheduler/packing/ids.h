@@ -17,6 +17,10 @@ std::string id_after(std::string_view id, uint32_t steps = 1);
 // How many steps lead from one to the other; nothing when none do.
 std::optional<uint32_t> steps_between(std::string_view id, std::string_view later);
 
+// Consecutive numbers for identifiers that follow each other, and what these have in common. Requires: 16 bytes.
+uint32_t ordinal_of(std::string_view id);
+std::string_view tail_of(std::string_view id);
+
 // Gives the identifiers after `first`, one a call.
 std::function<std::string()> ids_from(std::string first);
 
