@@ -3,7 +3,7 @@
 //   asked ──answer──▶ known, and asked on behind its index …
 //     └ failed: again, first after a short pause, then ever later; what was known stays
 //
-// Who asks, and on which thread, is the user's: a thread, timers, a callback.
+// The asking is left to its users, on whatever thread they have for it.
 #pragma once
 
 #include <algorithm>
