@@ -161,6 +161,7 @@ Status TaskFiles::write_secret(std::string_view path, std::string_view content) 
   if (::stat(folders_.task.secrets.c_str(), &secrets) == 0) {
     owner.user = secrets.st_uid;
     owner.group = secrets.st_gid;
+    if ((secrets.st_mode & S_IWOTH) != 0) owner.mode = 0644;
   }
   return write(path, content, owner).status();
 }

@@ -71,6 +71,9 @@ TEST_F(TaskFilesTest, ASecretIsForTheOwnerOfTheSecretsAlone) {
   ASSERT_EQ(::stat((root_ + "/web/secrets/other").c_str(), &found), 0);
   EXPECT_EQ(found.st_uid, 65534u);
   EXPECT_EQ(found.st_gid, 65533u);
+  ASSERT_EQ(::chmod((root_ + "/web/secrets").c_str(), 0777), 0);
+  ASSERT_TRUE(closed_.write_secret("secrets/open", "hidden").ok());
+  EXPECT_EQ(mode_of(root_ + "/web/secrets/open"), 0644u);
 }
 
 TEST_F(TaskFilesTest, NothingOutsideIsReadOrWritten) {

@@ -98,6 +98,13 @@ job bridged docker 'network {
         command = "/bin/sh"
         args    = ["-c", "hostname; ls /sys/class/net; while :; do echo from $NOMAD_ALLOC_ADDR_http | nc -l -p 80; done"]
 CONFIG
+# A user by a name that only the image knows, here and where no user is said.
+job named docker << 'CONFIG'
+        image   = "bb:t"
+        command = "/bin/sh"
+        args    = ["-c", "id -un; echo $(cat /secrets/word); echo $(head -c 3 /secrets/nomad_token); touch /secrets/own && exec sleep 1000"]
+CONFIG
+sed -i 's|^      env {|      user = "imagined"\n      identity {\n        file = true\n      }\n      template {\n        data        = "templated"\n        destination = "secrets/word"\n      }\n&|' "$WORK/named.nomad"
 job program docker_two << 'CONFIG'
         image   = "bb:t"
         command = "/bin/sh"
@@ -137,6 +144,15 @@ eventually 20 "no use is told" uses
 
 # The agent is killed; the container goes on, with all of its output.
 eventually 20 "the task does not count" says 'line 10.'
+
+# Its secrets are for a user of the image, too, and for nobody else on the machine.
+expect 0 "" "$DROVER" job run -detach "$WORK/named.nomad"
+eventually 60 "the task of a user that the image knows does not run" runs named
+for line in imagined templated eyJ; do eventually 20 "the task does not say $line" says "$line"; done
+FULL=$("$DROVER" operator api "/v1/job/named/allocations" | sed -n 's/.*"ID": *"\([^"]*\)".*/\1/p' | head -n 1)
+expect 0 "700 root" stat -c '%a %U' "$WORK/one-data/alloc/$FULL/t"
+expect 0 "" "$DROVER" job stop -detach named
+ALLOC=$COUNTER
 kill -9 "$AGENT"
 eventually 10 "the agent does not end" gone "$AGENT"
 start one

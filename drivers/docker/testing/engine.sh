@@ -26,7 +26,7 @@ make_root() {
   mkdir -p "$1"/{bin,proc,sys,dev,tmp,etc,root}
   cp "$busybox" "$1/bin/busybox"
   for applet in $("$busybox" --list); do [ "$applet" = busybox ] || ln -s busybox "$1/bin/$applet"; done
-  printf 'root:x:0:0::/root:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n' > "$1/etc/passwd"
+  printf 'root:x:0:0::/root:/bin/sh\nnobody:x:65534:65534::/:/bin/false\nimagined:x:4321:4321::/:/bin/sh\n' > "$1/etc/passwd"
   printf 'root:x:0:\nnogroup:x:65534:\n' > "$1/etc/group"
   chmod 1777 "$1/tmp"
   tar -C "$1" -cf "$2" .

@@ -41,10 +41,10 @@ bool set(const Fd& system, const char* name, const std::string& value) {
 }
 
 // Mounted nowhere yet. Invalid: errno says why.
-Fd make_memory(int64_t size_mb) {
+Fd make_memory(const SecretsMount& wanted) {
   Fd system(::fsopen("tmpfs", FSOPEN_CLOEXEC));
-  if (!system || !set(system, "source", kSource) || !set(system, "size", std::to_string(size_mb) + "m") ||
-      !set(system, "mode", "0700"))
+  if (!system || !set(system, "source", kSource) || !set(system, "size", std::to_string(wanted.size_mb) + "m") ||
+      !set(system, "mode", wanted.is_open ? "0777" : "0700"))
     return {};
   // Older kernels do not know it: there a secret may reach the machine's swap.
   (void)::fsconfig(system.get(), FSCONFIG_SET_FLAG, "noswap", nullptr, 0);
@@ -71,7 +71,7 @@ Status mount_secrets(const AllocFolders& alloc, const TaskFolders& task, const S
   const Fd folder = open_secrets(alloc, task);
   if (!folder) return failed("open");
   if (is_in_memory(folder)) return ok_status();
-  const Fd memory = make_memory(wanted.size_mb);
+  const Fd memory = make_memory(wanted);
   if (!memory) return failed("make memory for");
   const Fd marker(::openat(memory.get(), kSecretsMarker, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!marker) return failed("mark");
@@ -79,6 +79,12 @@ Status mount_secrets(const AllocFolders& alloc, const TaskFolders& task, const S
     return failed("set the owner of");
   const unsigned flags = MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH;
   return ::move_mount(memory.get(), "", folder.get(), "", flags) == 0 ? ok_status() : failed("mount memory at");
+}
+
+Status open_to_all(const TaskFolders& task) {
+  if (::chmod(task.root.c_str(), 0700) != 0 || (::geteuid() == 0 && ::chown(task.root.c_str(), 0, 0) != 0))
+    return errno_status(errno, "close " + task.root);
+  return ::chmod(task.secrets.c_str(), 0777) == 0 ? ok_status() : errno_status(errno, "open " + task.secrets);
 }
 
 bool are_in_memory(const AllocFolders& alloc, const TaskFolders& task) {

@@ -33,11 +33,17 @@ struct SecretsMount {
     gid_t group = 0;
   };
   std::optional<Owner> owner;  // absent: the agent's, until a driver gives them to its task's user
+  bool is_open = false;        // as after open_to_all
 };
 
-// Mounts it where it is not yet. Nobody but its owner may look into it; neither programs nor devices work from there.
+// Mounts it where it is not yet. Nobody but its owner may look into it, unless it is open; neither programs nor devices
+// work from there.
 // Requires: the folder is there. Errors: permission_denied when this process may not mount; else what went wrong.
 Status mount_secrets(const AllocFolders& alloc, const TaskFolders& task, const SecretsMount& wanted);
+
+// Whoever reaches the folder of the secrets may use it; on this machine nobody but the agent does, whose the task's
+// folder is from now on. A container is shown what is inside, and not the way there.
+Status open_to_all(const TaskFolders& task);
 
 // True while the task's secrets are in memory.
 bool are_in_memory(const AllocFolders& alloc, const TaskFolders& task);

@@ -16,6 +16,7 @@ namespace {
 constexpr int kDefaultSizeMb = 1;
 
 // The names of users inside of an image, or of a root of its own, are not this machine's: there the driver knows them.
+// Nothing: the agent's.
 std::optional<SecretsMount::Owner> owner_of(const std::string& user, const driver::DriverCapabilities& driver) {
   const std::optional<SecretsMount::Owner> none;
   uid_t number = 0;
@@ -29,19 +30,29 @@ std::optional<SecretsMount::Owner> owner_of(const std::string& user, const drive
   return found ? std::optional(SecretsMount::Owner{found->id, found->group}) : none;
 }
 
+// An image has users of its own, and may say which of them its program is: nobody here knows who that will be.
+bool may_be_anybodys(const std::string& user, const driver::DriverCapabilities& driver) {
+  return driver.fs_isolation() == driver::DriverCapabilities::IMAGE && !owner_of(user, driver);
+}
+
 class Secrets final : public TaskHook::Part {
  public:
   explicit Secrets(HookedTask& task) : task_(task) {}
 
   Status prestart(TaskPrestart& start) override {
-    // Whoever is not root has them in a plain folder of their own.
-    if (start.recovered || ::geteuid() != 0) return ok_status();
+    if (start.recovered) return ok_status();
     const AllocSpecPtr spec = task_.spec();
     const v1::Task& task = *spec->task(task_.name());
     const std::string user = interpolate(task.user(), start.environment, start.node);
+    const bool is_open = may_be_anybodys(user, start.capabilities);
+    if (is_open && !are_in_memory(task_.alloc_folders(), task_.folders()))
+      DROVER_RETURN_IF_ERROR(open_to_all(task_.folders()));
+    // Whoever is not root has them in a plain folder of their own.
+    if (::geteuid() != 0) return ok_status();
     const Status status = mount_secrets(task_.alloc_folders(), task_.folders(),
                                         {.size_mb = std::max(kDefaultSizeMb, task.resources().secrets_mb()),
-                                         .owner = owner_of(user, start.capabilities)});
+                                         .owner = owner_of(user, start.capabilities),
+                                         .is_open = is_open});
     if (status.code() != Code::permission_denied) return status;
     // Root in a container may not mount: its operator hears of it, and the task runs.
     log::warn("agent", "the secrets of a task lie on disk: this agent may not mount",

@@ -71,6 +71,19 @@ TEST_F(SecretsInMemory, AreTheirOwnersAloneAndRunNothing) {
   EXPECT_TRUE(std::filesystem::exists(web_.secrets + "/.nomad-mount"));
 }
 
+TEST_F(SecretsInMemory, OfAnImageAreOpenInsideOfAFolderThatIsClosed) {
+  ASSERT_TRUE(open_to_all(web_).ok());
+  const auto look = [&](const std::string& path) {
+    struct stat found {};
+    EXPECT_EQ(0, ::stat(path.c_str(), &found)) << path;
+    return std::pair(found.st_mode & 07777U, found.st_uid);
+  };
+  EXPECT_EQ(std::pair(0777U, uid_t{0}), look(web_.secrets));
+  EXPECT_EQ(std::pair(0700U, uid_t{0}), look(web_.root));
+  ASSERT_TRUE(mount_secrets(alloc_, web_, {.is_open = true}).ok());
+  EXPECT_EQ(std::pair(0777U, uid_t{0}), look(web_.secrets));
+}
+
 TEST_F(SecretsInMemory, AreFoundAgain) {
   ASSERT_TRUE(mount_secrets(alloc_, web_, {}).ok());
   std::ofstream(web_.secrets + "/token") << "secret";

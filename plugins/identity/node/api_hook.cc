@@ -30,7 +30,7 @@ Result<Fd> listen_in(const Fd& folder) {
   path.copy(address.sun_path, sizeof(address.sun_path) - 1);
   (void)::unlinkat(folder.get(), kSocket, 0);
   // The folder is the task's, which may put something else there at any moment: nothing goes by the name after this.
-  if (::fchmod(socket.get(), 0600) != 0) return errno_status(errno, "set the mode of a socket");
+  if (::fchmod(socket.get(), (owner.st_mode & S_IWOTH) != 0 ? 0666 : 0600) != 0) return errno_status(errno, "set the mode of a socket");
   if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0)
     return errno_status(errno, "bind " + std::string(kSocket));
   const Fd made(::openat(folder.get(), kSocket, O_PATH | O_NOFOLLOW | O_CLOEXEC));

@@ -43,7 +43,8 @@ class TaskFiles {
   // Replaces the file as a whole, with the folders above it. False when it was that already. Errors: invalid_argument
   // when it is outside.
   Result<bool> write(std::string_view path, std::string_view content, const Ownership& owner) const;
-  // The same for a secret: only whom the folder of the task's secrets belongs to, the task's user, can read it.
+  // The same for a secret: only whom the folder of the task's secrets belongs to, the task's user, can read it. Where
+  // that folder is open, because nobody here knows an image's users, whoever reaches it can.
   Status write_secret(std::string_view path, std::string_view content) const;
 
   // The folder, made where it is missing. Errors: invalid_argument when it is outside, or is none.
