@@ -1,5 +1,6 @@
 #include "client.h"
 
+#include <atomic>
 #include <optional>
 #include <utility>
 
@@ -15,6 +16,8 @@ struct Asked {
   std::optional<std::string> body;
   std::optional<std::stop_callback<std::function<void()>>> on_stop;
   std::shared_ptr<ClientStream> stream;
+  uint64_t timer = 0;  // of a deadline that gRPC does not know; 0: none
+  std::atomic<bool> is_late{false};
 };
 
 // The caller's end of a streaming call.
@@ -59,6 +62,17 @@ void GrpcClient::call_server(const std::string& address, CallContext context, st
   asked->stream = std::make_shared<ClientStream>(channels_.to(address));
   auto stream = asked->stream;
   asked->on_stop.emplace(context.stop, [stream] { stream->cancel(); });
+  ClientStream::Call start = start_of(context);
+  if (start.deadline != SteadyTime::max() && start.deadline - setup_.clock.steady() > limits_.near_deadline) {
+    asked->timer = setup_.executor.post_at(std::exchange(start.deadline, SteadyTime::max()),
+                                           [late = std::weak_ptr(asked), open = std::weak_ptr(stream)] {
+                                             const auto call = late.lock();
+                                             const auto its_stream = open.lock();
+                                             if (!call || !its_stream) return;
+                                             call->is_late = true;
+                                             its_stream->cancel();
+                                           });
+  }
   ClientStream::Events events{.message =
                                   [asked](std::string message) {
                                     asked->body = std::move(message);
@@ -68,6 +82,9 @@ void GrpcClient::call_server(const std::string& address, CallContext context, st
                                   [asked, address, this](Status status, const std::string& meta_bytes) {
                                     asked->on_stop.reset();
                                     asked->stream.reset();
+                                    if (asked->timer != 0) setup_.executor.cancel_timer(asked->timer);
+                                    if (asked->is_late && status.code() == Code::cancelled)
+                                      status = deadline_exceeded("no answer in time");
                                     if (status.code() == Code::unavailable) setup_.unreachable(address);
                                     if (!status.ok()) return asked->done(std::move(status));
                                     if (!asked->body)
@@ -76,9 +93,10 @@ void GrpcClient::call_server(const std::string& address, CallContext context, st
                                     meta.ParseFromString(meta_bytes);
                                     asked->done(Reply{*std::move(asked->body), from_wire(meta)});
                                   }};
-  if (!ClientStream::start(stream, streams_, start_of(context), std::move(events))) {
+  if (!ClientStream::start(stream, streams_, start, std::move(events))) {
     asked->on_stop.reset();
     asked->stream.reset();
+    if (asked->timer != 0) setup_.executor.cancel_timer(asked->timer);
     return asked->done(unavailable("this agent is stopping"));
   }
   stream->post_only(std::move(request));

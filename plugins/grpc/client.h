@@ -10,14 +10,15 @@
 #include "drover/wire.h"
 #include "node_link.h"
 #include "stream.h"
+#include "wire.h"
 
 namespace drover::wire {
 
 class GrpcClient {
  public:
   // Everything outlives the client.
-  GrpcClient(const Wire::Setup& setup, Channels& channels, StreamGroup& streams)
-      : setup_(setup), channels_(channels), streams_(streams) {}
+  GrpcClient(const Wire::Setup& setup, const WireLimits& limits, Channels& channels, StreamGroup& streams)
+      : setup_(setup), limits_(limits), channels_(channels), streams_(streams) {}
   // Ends the node's connection. The calls end with the group of streams.
   void stop();
 
@@ -32,6 +33,7 @@ class GrpcClient {
   ClientStream::Call start_of(const CallContext& context) const;
 
   const Wire::Setup& setup_;
+  const WireLimits& limits_;
   Channels& channels_;
   StreamGroup& streams_;
   Mutex mutex_;

@@ -23,7 +23,7 @@ class GrpcWire final : public Wire {
     channels_.emplace(setup_->tls);
     queues_.emplace();
     streams_.emplace(*queues_);
-    client_.emplace(*setup_, *channels_, *streams_);
+    client_.emplace(*setup_, *limits_, *channels_, *streams_);
   }
 
   Status listen(const std::string& address, const std::string& option) override {

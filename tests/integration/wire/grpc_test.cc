@@ -322,6 +322,18 @@ TEST_F(Grpc, DeadlineReachesTheHandler) {
   EXPECT_TRUE(eventually([&] { return server->stopped == 1; }));
 }
 
+TEST_F(Grpc, ADeadlineThatGrpcDoesNotKnowEndsTheCallToo) {
+  Side patient(false, std::nullopt, {.near_deadline = 0ns});
+  patient.use(address);
+  CallContext context = to("Wait");
+  context.deadline = in(200ms);
+  const auto reply = patient.router.call_and_wait(context, request(""));
+  EXPECT_EQ(reply.status().code(), Code::deadline_exceeded) << reply.status().to_string();
+  EXPECT_TRUE(eventually([&] { return server->stopped == 1; })) << "the handler waits for nobody";
+  const auto quick = patient.router.call_and_wait(to("Say"), request("hello"));
+  EXPECT_TRUE(quick.ok()) << quick.status().to_string();
+}
+
 TEST_F(Grpc, OversizedMessagesAreRefused) {
   auto sent = agent.router.call_and_wait(to("Say"), std::string(17 << 20, 'x'));
   EXPECT_EQ(sent.status().code(), Code::resource_exhausted) << sent.status().to_string();
