@@ -114,6 +114,8 @@ class Diff {
       return;
     }
     if (is_gone(node) || node == v1::NODE_STATUS_DISCONNECTED) return stop(alloc, kLost, v1::CLIENT_STATUS_LOST);
+    // Nobody waits for its return any more.
+    if (client_terminal(alloc)) return remember(alloc);
     if (!input_.nodes.contains(alloc.node_id())) {
       // Where the node only takes no new work, what runs there stays.
       return input_.in_reach(alloc.node_id()) ? ignore(alloc) : stop(alloc, kNotNeeded);

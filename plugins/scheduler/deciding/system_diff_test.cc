@@ -215,5 +215,22 @@ TEST(SystemDiff, AStoppedJobStopsEverywhere) {
   EXPECT_EQ(world.plan().stops.size(), 3U);
 }
 
+// It came back from out of reach to end, and its version is over: who is there in its place is no update of it.
+TEST(SystemDiff, OneThatCameBackAndEndedIsNotUpdated) {
+  World world(1);
+  world.run_everywhere();
+  world.allocs[0].set_client_status(v1::CLIENT_STATUS_COMPLETE);
+  world.allocs[0].add_alloc_states()->set_value("unknown");
+  world.next_destructive_version();
+  SystemGroupPlan plan = world.plan();
+  ASSERT_EQ(plan.placements.size(), 1U);
+  EXPECT_TRUE(plan.placements[0].stop_previous.empty());
+  v1::Allocation& there = world.allocs.emplace_back(make_alloc(world.job, 0, "n0"));
+  there.set_id(id_of("there"));
+  there.set_name("web.app[0]");
+  there.set_job_version(world.job.version());
+  EXPECT_TRUE(world.plan().placements.empty());
+}
+
 }  // namespace
 }  // namespace drover::scheduler
