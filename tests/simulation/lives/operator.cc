@@ -75,6 +75,19 @@ void add_policies(v1::TaskGroup& group, Random& random) {
 
 std::string text(const std::string& id) { return Uuid::from_bytes(id).to_string().substr(0, 8); }
 
+// Of this version and judged unhealthy: it cannot be promoted.
+bool has_ill_canary(const v1::Deployment& deployment, const Rows& rows) {
+  for (const auto& [name, group] : deployment.task_groups()) {
+    for (const std::string& id : group.placed_canaries()) {
+      const auto at = rows.allocs.find(id);
+      if (at == rows.allocs.end()) continue;
+      const v1::AllocDeploymentStatus& status = at->second.deployment_status();
+      if (status.has_healthy() && !status.healthy()) return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 v1::Job Operator::a_job(const std::string& id) {
@@ -283,6 +296,11 @@ std::string Operator::act_on(const std::string& node_id) {
 std::string Operator::tidy(const Rows& rows) {
   std::string did;
   const auto note = [&](const std::string& what) { did += (did.empty() ? "" : "; ") + what; };
+  const auto mend = [&](const v1::Job& job) {
+    v1::Job next = job;
+    (*next.mutable_task_groups(0)->mutable_tasks(0)->mutable_env())["version"] = std::to_string(next_++);
+    note(submit(next, "mends"));
+  };
   for (const auto& [id, job] : rows.jobs) {
     const v1::Deployment* deployment = rows.deployment_of(job);
     if (!deployment || job.stop()) continue;
@@ -302,10 +320,10 @@ std::string Operator::tidy(const Rows& rows) {
       request.set_path_deployment_id(deployment->id());
       request.set_all(true);
       note(outcome<v1::DeploymentUpdateResponse>("promotes " + id, "/drover.v1.Deployments/Promote", request));
+      // An ill canary stays ill, and its deployment may wait for ever while others of its version are well.
+      if (has_ill_canary(*deployment, rows)) mend(job);
     } else if (deployment->status() == v1::DEPLOYMENT_STATUS_FAILED && deployment->job_version() == job.version()) {
-      v1::Job next = job;
-      (*next.mutable_task_groups(0)->mutable_tasks(0)->mutable_env())["version"] = std::to_string(next_++);
-      note(submit(next, "mends"));
+      mend(job);
     }
   }
   return did;
