@@ -171,7 +171,7 @@ void PlanApplier::apply(std::vector<Submission> plans, std::stop_token stop) {
   propose(std::move(command), entry, term, /*may_pack=*/true);
 }
 
-// What brings no allocation is small as it is.
+// A plan that brings no allocation is small as it is.
 void PlanApplier::propose(v1::PlanApplied command, InFlight::Entry entry, uint64_t term, bool may_pack) {
   if (may_pack && command.placed_size() > 0 && host_.clock().steady() >= packs_again_) {
     const auto view = host_.snapshot();

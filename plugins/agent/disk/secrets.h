@@ -41,8 +41,8 @@ struct SecretsMount {
 // Requires: the folder is there. Errors: permission_denied when this process may not mount; else what went wrong.
 Status mount_secrets(const AllocFolders& alloc, const TaskFolders& task, const SecretsMount& wanted);
 
-// Whoever reaches the folder of the secrets may use it; on this machine nobody but the agent does, whose the task's
-// folder is from now on. A container is shown what is inside, and not the way there.
+// Opens the folder of the secrets to all who reach it. On this machine only the agent does, since the task's folder is
+// its own from now on; a container is shown what is inside, and not the way there.
 Status open_to_all(const TaskFolders& task);
 
 // True while the task's secrets are in memory.

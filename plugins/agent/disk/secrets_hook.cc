@@ -47,7 +47,7 @@ class Secrets final : public TaskHook::Part {
     const bool is_open = may_be_anybodys(user, start.capabilities);
     if (is_open && !are_in_memory(task_.alloc_folders(), task_.folders()))
       DROVER_RETURN_IF_ERROR(open_to_all(task_.folders()));
-    // Whoever is not root has them in a plain folder of their own.
+    // An agent that is not root has them in a plain folder.
     if (::geteuid() != 0) return ok_status();
     const Status status = mount_secrets(task_.alloc_folders(), task_.folders(),
                                         {.size_mb = std::max(kDefaultSizeMb, task.resources().secrets_mb()),

@@ -54,8 +54,8 @@ inline constexpr std::array<std::string_view, 24> kKnownTexts = {
     "alloc not needed due to job update", "alloc is being updated due to job update",
     "alloc not needed as node is tainted", "alloc updating in-place", "all"};
 
-// What a message counts beside its bytes, and each of its leaves. Unpacking stops at the most, so that few bytes never
-// become too many.
+// A message counts so much beside its bytes, and so does each of its leaves. Unpacking stops at the most, so that few
+// bytes never become too many.
 inline constexpr size_t kMessageCost = 256;
 inline constexpr size_t kLeafCost = 16;
 inline constexpr size_t kMostUnpacked = size_t{256} << 20U;

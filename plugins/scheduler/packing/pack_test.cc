@@ -421,7 +421,7 @@ TEST(Packing, FewBytesNeverBecomeTooMany) {
   EXPECT_EQ(plan.status().code(), Code::data_loss) << plan.status().message();
 }
 
-// What was written by a released version is read by every later one.
+// Every later version reads the bytes that a released one wrote.
 TEST(Packing, TheFormatStays) {
   Cluster cluster;
   cluster.add("abcdefghijklmnop", "client-1");

@@ -25,7 +25,7 @@ class Packer {
   // Requires: `bytes` is what serialize() makes of a message of that type.
   void add(std::string bytes, const google::protobuf::Descriptor& type);
   void add_count(size_t count);
-  // Whether unpacking stays within bounds.
+  // True when unpacking stays within bounds.
   bool is_small() const;
   std::string take() { return std::move(packed_); }
 

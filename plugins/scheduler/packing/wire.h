@@ -19,7 +19,7 @@ void put_text(std::string& to, std::string_view text);
 constexpr uint64_t zigzag(uint64_t difference) { return (difference << 1U) ^ (0 - (difference >> 63U)); }
 constexpr uint64_t unzigzag(uint64_t number) { return (number >> 1U) ^ (0 - (number & 1U)); }
 
-// What is not there or not right reads as zero or nothing, and is remembered.
+// Reads zero or nothing for a value that is missing or wrong, and remembers that.
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : rest_(bytes) {}

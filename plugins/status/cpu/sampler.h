@@ -1,5 +1,5 @@
-// What this program spends its processor time on: every ten milliseconds of it a signal interrupts the thread that
-// runs, which notes the calls that it is in. Costs nothing while nobody samples.
+// Samples of where this program spends its processor time: every ten milliseconds of it a signal interrupts the thread
+// that runs, which notes the calls that it is in. Costs nothing while nobody samples.
 #pragma once
 
 #include <chrono>

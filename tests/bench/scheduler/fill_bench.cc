@@ -27,7 +27,7 @@
 #include "kernel/state/snapshot_file.h"
 #include "kernel/state/store.h"
 #include "kernel/state/transaction.h"
-#include "measure.h"
+#include "tests/bench/scheduler/measure.h"
 #include "plugins/scheduler/columns.h"
 #include "plugins/scheduler/deciding/decide.h"
 #include "plugins/scheduler/deciding/generic_scheduler.h"
@@ -50,24 +50,7 @@ void check(const Status& status) {
   std::exit(1);
 }
 
-v1::Job job_of(int number, int count) {
-  v1::Job job;
-  job.set_id("job-" + std::to_string(number));
-  job.set_namespace_("default");
-  job.set_type("service");
-  job.set_priority(50);
-  job.set_node_pool("default");
-  job.add_datacenters("*");
-  v1::TaskGroup& group = *job.add_task_groups();
-  group.set_name("app");
-  group.set_count(count);
-  v1::Task& task = *group.add_tasks();
-  task.set_name("main");
-  task.set_driver("exec");
-  task.mutable_resources()->set_cpu(10);
-  task.mutable_resources()->set_memory_mb(16);
-  return job;
-}
+v1::Job job_of(int number, int count) { return bench::make_service_job("job-" + std::to_string(number), count, 10, 16); }
 
 // A server's state with the plugin's tables and commands, and the columns of a leader.
 class Server {

@@ -1,4 +1,4 @@
-// Shared by the benchmarks of the scheduler: time of this thread, medians, and a node as they all have it.
+// Shared by the benchmarks of the scheduler: time of this thread, medians, a node and a job as they all have them.
 #pragma once
 
 #include <algorithm>
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "drover/uuid.h"
+#include "drover/v1/job.pb.h"
 #include "drover/v1/node.pb.h"
 
 namespace drover::bench {
@@ -39,6 +40,26 @@ inline v1::Node make_node(int number) {
   (*node.mutable_drivers())["exec"].set_detected(true);
   (*node.mutable_drivers())["exec"].set_healthy(true);
   return node;
+}
+
+// A service job of one group "app" with a task for exec, for every datacenter.
+inline v1::Job make_service_job(const std::string& id, int count, int cpu_mhz, int memory_mb) {
+  v1::Job job;
+  job.set_id(id);
+  job.set_namespace_("default");
+  job.set_type("service");
+  job.set_priority(50);
+  job.set_node_pool("default");
+  job.add_datacenters("*");
+  v1::TaskGroup& group = *job.add_task_groups();
+  group.set_name("app");
+  group.set_count(count);
+  v1::Task& task = *group.add_tasks();
+  task.set_name("main");
+  task.set_driver("exec");
+  task.mutable_resources()->set_cpu(cpu_mhz);
+  task.mutable_resources()->set_memory_mb(memory_mb);
+  return job;
 }
 
 }  // namespace drover::bench

@@ -70,21 +70,8 @@ v1::Node make_node(int number, const Variant& variant, std::mt19937_64& random) 
 }
 
 v1::Job make_job(int count, const Variant& variant) {
-  v1::Job job;
-  job.set_id("bench");
-  job.set_namespace_("default");
-  job.set_type("service");
-  job.set_priority(50);
-  job.set_node_pool("default");
-  job.add_datacenters("*");
-  v1::TaskGroup& group = *job.add_task_groups();
-  group.set_name("app");
-  group.set_count(count);
-  v1::Task& task = *group.add_tasks();
-  task.set_name("main");
-  task.set_driver("exec");
-  task.mutable_resources()->set_cpu(100);
-  task.mutable_resources()->set_memory_mb(64);
+  v1::Job job = make_service_job("bench", count, 100, 64);
+  v1::TaskGroup& group = *job.mutable_task_groups(0);
   const auto constrain = [&](const char* left, const char* operand, const char* right) {
     v1::Constraint& constraint = *job.add_constraints();
     constraint.set_l_target(left);
