@@ -158,8 +158,9 @@ void Registration::run(const std::stop_token& stop) {
         if (!std::exchange(announced, true))
           log::info("agent", "node is ready", {{"node", client_.identity.id.to_string()}});
         delay = kFirstRetry;
-        // Well inside the TTL, so that one lost call does no harm.
-        next_call = client_.now() + scaled(heartbeats_.ttl, between(0.5, 0.75));
+        // Inside the TTL, with the server's grace for another try. Not sooner: by the TTL servers bound how many
+        // heartbeats they get in a second.
+        next_call = client_.now() + scaled(heartbeats_.ttl, between(0.8, 0.95));
         known_(is_anew);
       } else {
         if (stop.stop_requested()) return;

@@ -1,6 +1,6 @@
 // Makes this node known to the servers and keeps saying that it lives.
 //
-//   unknown ──Register──▶ registered ──Heartbeat ready──▶ ready ──a share of the TTL──▶ Heartbeat …
+//   unknown ──Register──▶ registered ──Heartbeat ready──▶ ready ──most of the TTL──▶ Heartbeat …
 //      ▲       not_found, not believed, or the description has changed ──▶ Register, by the secret
 //      └── failed: again after a growing, jittered delay
 //

@@ -201,7 +201,7 @@ void Fleet::heartbeat(Node& node) {
         }
         const auto ttl =
             std::max<std::chrono::nanoseconds>(std::chrono::nanoseconds(answer->heartbeat_ttl()), kShortestTtl);
-        after(scaled(ttl, between(0.5, 0.75)), [this, &node] { heartbeat(node); });
+        after(scaled(ttl, between(0.8, 0.95)), [this, &node] { heartbeat(node); });
       });
 }
 
