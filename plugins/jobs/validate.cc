@@ -239,6 +239,11 @@ bool stays_inside(const std::string& path) {
   return true;
 }
 
+bool stays_in_folders(const std::string& path) {
+  constexpr std::string_view kShared = "../alloc/";
+  return stays_inside(path.starts_with(kShared) ? path.substr(kShared.size()) : path);
+}
+
 std::string joined(const std::vector<std::string>& lines) {
   std::string text;
   for (const std::string& line : lines) text += (text.empty() ? "" : "\n") + line;

@@ -45,6 +45,8 @@ std::string quoted(std::string_view text);
 bool has_null(const std::string& text);
 // True when the path, relative to a task's folder, stays inside of it.
 bool stays_inside(const std::string& path);
+// The same, or inside of the folder that the tasks of its allocation share: ../alloc/.
+bool stays_in_folders(const std::string& path);
 std::string duration_text(int64_t nanoseconds);
 
 void check_constraint(const Place& place, const v1::Constraint& constraint, bool may_be_distinct);

@@ -24,7 +24,7 @@ bool is_octal(const std::string& text) {
 void check_template(const Place& place, const v1::Template& each) {
   place.require(!each.embedded_tmpl().empty() || !each.source_path().empty(), "data or source is missing");
   place["destination"].require(!each.dest_path().empty(), "destination is missing");
-  place["destination"].require(stays_inside(each.dest_path()), "the path leaves the task's folder");
+  place["destination"].require(stays_in_folders(each.dest_path()), "the path leaves the task's folder");
   check_change(place, each.change_mode(), each.change_signal(), true);
   place["env"].require(!each.envvars() || each.change_mode() != "signal", "excludes change_mode \"signal\"");
   place["change_script"].require(each.change_mode() != "script" || each.has_change_script(),
@@ -44,7 +44,7 @@ void check_template(const Place& place, const v1::Template& each) {
 void check_artifact(const Place& place, const v1::Artifact& artifact) {
   place["source"].require(!artifact.getter_source().empty(), "source is missing");
   place["mode"].require_one_of(artifact.getter_mode(), {"any", "file", "dir"});
-  place["destination"].require(stays_inside(artifact.relative_dest()), "the path leaves the task's folder");
+  place["destination"].require(stays_in_folders(artifact.relative_dest()), "the path leaves the task's folder");
   const auto checksum = artifact.getter_options().find("checksum");
   if (checksum == artifact.getter_options().end() || checksum->second.find("${") != std::string::npos) return;
   const std::string& text = checksum->second;

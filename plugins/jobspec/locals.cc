@@ -89,6 +89,7 @@ class Locals {
     hcl::EvalContext inner;
     inner.parent = &context_;
     inner.variables["local"] = hcl::Value(*std::move(visible));
+    inner.keep_unknown_interpolation = true;  // as in the job, where the node fills it in
     values_[local.attribute->name] = evaluation_.evaluate(local.attribute->expression, inner);
     for (size_t user : local.users) {
       if (--locals_[user].missing == 0) make_ready(user);

@@ -32,6 +32,11 @@ TEST(Locals, ReferToEachOtherInAnyOrder) {
   EXPECT_EQ("d", name_of("locals {\n x = local.y\n y = local[\"${\"v\"}\"]\n v = \"d\"\n}"));
 }
 
+TEST(Locals, LeaveToTheNodeWhatItFillsIn) {
+  EXPECT_EQ("${NOMAD_SECRETS_DIR}/api ${attr.kernel.name}",
+            name_of("locals {\n x = \"${NOMAD_SECRETS_DIR}/${local.y} ${attr.kernel.name}\"\n y = \"api\"\n}"));
+}
+
 TEST(Locals, ProblemsNameTheirPlaces) {
   const std::string twice = error_of("locals {\n x = 1\n}\nlocals {\n x = 2\n}");
   EXPECT_NE(std::string::npos, twice.find("job.hcl:5:2: error: Duplicate value in locals: \"x\"")) << twice;

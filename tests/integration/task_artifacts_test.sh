@@ -44,6 +44,19 @@ fetch sum "source = \"https://127.0.0.1:$PORT/settings\"
           checksum = \"md5:00000000000000000000000000000000\"
         }"
 eventually 20 "the checksum is not looked at" tells "$ALLOC" "Checksums did not match: expected md5:0000"
+once_job shared 'cat $NOMAD_ALLOC_DIR/one $NOMAD_ALLOC_DIR/two; exec sleep 1000' "artifact {
+        insecure    = true
+        mode        = \"file\"
+        source      = \"https://127.0.0.1:$PORT/settings\"
+        destination = \"../alloc/one\"
+      }
+      template {
+        data        = \"beside it\"
+        destination = \"../alloc/two\"
+      }"
+eventually 20 "the artifact is not in the shared folder" prints "$ALLOC" "level = 3"
+eventually 20 "the template is not in the shared folder" prints "$ALLOC" "beside it"
+expect 1 "the path leaves the task's folder" "$DROVER" job validate <(sed 's#\.\./alloc/one#../alloc/../../one#' shared.hcl)
 fetch scheme 'source = "file:///etc/passwd"'
 eventually 20 "a file of the machine is fetched" tells "$ALLOC" "download not supported for scheme 'file'"
 fetch trust "source = \"https://127.0.0.1:$PORT/settings\""
