@@ -78,12 +78,10 @@ class Writer {
     CountedAlloc(change.row).add_to(counts, 1);
     return tables_.allocs.put(rows_, change.row, &change.keys);
   }
-  // The metric of one that is placed: its row is written again with each report, and needs it not.
-  void take_metric(v1::Allocation& alloc) {
-    if (!alloc.has_metrics()) return;
-    const packing::MetricPlace place = packing::place_of_metric(alloc.id());
-    metrics_[place.key].added.push_back({place.slot, serialize(alloc.metrics())});
-    alloc.clear_metrics();
+  // The serialized metric of one that is placed: its row is written again with each report, and needs it not.
+  void add_metric(const std::string& alloc_id, std::string metric) {
+    const packing::MetricPlace place = packing::place_of_metric(alloc_id);
+    metrics_[place.key].added.push_back({place.slot, std::move(metric)});
   }
   // One that the servers have placed.
   Status add(v1::Allocation& alloc) {
@@ -195,7 +193,7 @@ class Writer {
     v1::PassMetrics metrics = row ? *std::move(row) : v1::PassMetrics();
     metrics.set_key(key);
     for (const uint32_t slot : change.dropped) packing::drop_metric(slot, metrics);
-    if (!change.added.empty()) packing::add_metrics(std::move(change.added), metrics);
+    if (!change.added.empty()) DROVER_RETURN_IF_ERROR(packing::add_metrics(std::move(change.added), metrics));
     if (metrics.live() != 0) return tables_.metrics.put(rows_, metrics);
     tables_.metrics.erase(rows_, key);
     return ok_status();
@@ -334,14 +332,15 @@ class Commands {
 
   Result<std::string> plans_applied(v1::PlansApplied& command, ApplyContext& context) const {
     // Before anything is written: a node that it names may be gone.
+    std::vector<std::string> metrics;
     DROVER_TRY(v1::PlanApplied plan,
-               packing::unpack(std::move(command), packing::nodes_of(context.rows(), tables_.nodes)));
-    return apply_plan(plan, context, /*metrics_apart=*/true);
+               packing::unpack_apart(std::move(command), packing::nodes_of(context.rows(), tables_.nodes), metrics));
+    return apply_plan(plan, std::move(metrics), context);
   }
 
   // Means what it always has: the rows hold the metrics.
   Result<std::string> plan_applied(v1::PlanApplied& command, ApplyContext& context) const {
-    return apply_plan(command, context, /*metrics_apart=*/false);
+    return apply_plan(command, {}, context);
   }
 
   Result<std::string> allocations_reported(const v1::AllocationsReported& command, ApplyContext& context) const {
@@ -422,7 +421,9 @@ class Commands {
   }
 
  private:
-  Result<std::string> apply_plan(v1::PlanApplied& command, ApplyContext& context, bool metrics_apart) const {
+  // `metrics`: of the allocations that it places, by their order; those of the others are in the rows.
+  Result<std::string> apply_plan(v1::PlanApplied& command, std::vector<std::string> metrics,
+                                 ApplyContext& context) const {
     if (command.has_registration()) DROVER_RETURN_IF_ERROR(register_with(command, context));
     Writer writer(tables_, context, command.time());
     if (command.deployments_size() + command.deployment_updates_size() > 0) {
@@ -441,7 +442,8 @@ class Commands {
       }
       DROVER_RETURN_IF_ERROR(writer.put(*std::move(alloc)));
     }
-    for (v1::Allocation& alloc : *command.mutable_placed()) {
+    for (int i = 0; i < command.placed_size(); ++i) {
+      v1::Allocation& alloc = *command.mutable_placed(i);
       alloc.set_create_time(command.time());
       alloc.set_modify_time(command.time());
       if (!alloc.previous_allocation().empty()) {
@@ -455,7 +457,8 @@ class Commands {
         progress.set_placed(progress.placed() + 1);
         if (alloc.deployment_status().canary()) progress.add_placed_canaries(alloc.id());
       }
-      if (metrics_apart) writer.take_metric(alloc);
+      const auto at = static_cast<size_t>(i);
+      if (at < metrics.size() && !metrics[at].empty()) writer.add_metric(alloc.id(), std::move(metrics[at]));
       DROVER_RETURN_IF_ERROR(writer.add(alloc));
     }
     if (command.has_host_volume_claims()) DROVER_RETURN_IF_ERROR(also(context, command.host_volume_claims()));

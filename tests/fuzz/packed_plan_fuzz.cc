@@ -2,10 +2,14 @@
 // the same.
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "drover/messages.h"
 #include "drover/result.h"
+#include "drover/v1/allocation.pb.h"
 #include "plugins/scheduler/packing/format.h"
+#include "plugins/scheduler/packing/metrics.h"
 #include "plugins/scheduler/packing/pack.h"
 #include "scheduler.pb.h"
 
@@ -21,6 +25,13 @@ void fuzz_packed_plan(std::string_view text) {
   v1::PlansApplied packed;
   packed.set_format(kFormat);
   packed.set_packed(std::string(text));
+  std::vector<std::string> metrics;
+  if (unpack_apart(packed, nodes, metrics)) {
+    for (std::string& metric : metrics) {
+      v1::PassMetrics row;
+      if (add_metrics({{0, std::move(metric)}}, row).ok()) (void)find_metric(row, 0);
+    }
+  }
   auto plan = unpack(std::move(packed), nodes);
   if (!plan) return;
   const std::string bytes = serialize(*plan);

@@ -34,7 +34,7 @@ MetricPlace place_of_metric(std::string_view alloc_id) {
   return place;
 }
 
-void add_metrics(std::vector<PlacedMetric> metrics, v1::PassMetrics& row) {
+Status add_metrics(std::vector<PlacedMetric> metrics, v1::PassMetrics& row) {
   std::ranges::stable_sort(metrics, {}, &PlacedMetric::slot);
   Packer packer(no_nodes());
   uint64_t slots = 0;
@@ -43,11 +43,13 @@ void add_metrics(std::vector<PlacedMetric> metrics, v1::PassMetrics& row) {
     slots |= bit(metrics[i].slot);
     packer.add(std::move(metrics[i].metric), *v1::AllocMetric::descriptor());
   }
+  if (!packer.can_be_unpacked()) return data_loss("the metric of a packed plan's placement is damaged");
   v1::PassMetrics::Part& part = *row.add_parts();
   part.set_format(kFormat);
   part.set_slots(slots);
   part.set_packed(packer.take());
   row.set_live(row.live() | slots);
+  return ok_status();
 }
 
 void drop_metric(uint32_t slot, v1::PassMetrics& row) {

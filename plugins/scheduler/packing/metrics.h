@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "drover/result.h"
+
 namespace drover::v1 {
 class AllocMetric;
 class PassMetrics;
@@ -29,8 +31,9 @@ struct PlacedMetric {
   uint32_t slot;
   std::string metric;  // as serialize() makes it
 };
-// Adds them to the row, in place of what it had for their slots.
-void add_metrics(std::vector<PlacedMetric> metrics, v1::PassMetrics& row);
+// Adds them to the row, in place of what it had for their slots. Errors: data_loss when one is no message, or all are
+// of more than their bytes can mean.
+Status add_metrics(std::vector<PlacedMetric> metrics, v1::PassMetrics& row);
 // The allocation in the slot is gone.
 void drop_metric(uint32_t slot, v1::PassMetrics& row);
 // Nothing when the row has none there.

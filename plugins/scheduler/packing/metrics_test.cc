@@ -50,18 +50,29 @@ TEST(Metrics, IdentifiersThatFollowEachOtherShareRows) {
   EXPECT_EQ(place_of_metric("odd").key, "odd");
 }
 
+TEST(Metrics, BytesThatAreNoMetricAreAnError) {
+  const std::string whole = serialize(metric_of(3));
+  const std::string cut = whole.substr(0, whole.size() - 3);  // in the rating of a node
+  const std::string group = "\x0b";  // opened; no message of ours has one
+  for (const std::string& bytes : {cut, group, std::string(5, '\xff'), std::string(1, '\0')}) {
+    v1::PassMetrics row;
+    EXPECT_EQ(add_metrics({{1, whole}, {2, bytes}}, row).code(), Code::data_loss) << bytes.size();
+    EXPECT_EQ(row.parts_size(), 0);
+  }
+}
+
 TEST(Metrics, EachSlotHasItsOwnUntilTheLastIsGone) {
   v1::PassMetrics row;
   std::vector<PlacedMetric> metrics;
   for (const uint32_t slot : {63U, 0U, 5U}) metrics.push_back({slot, serialize(metric_of(static_cast<int>(slot)))});
-  add_metrics(std::move(metrics), row);
+  EXPECT_TRUE(add_metrics(std::move(metrics), row).ok());
   for (const uint32_t slot : {0U, 5U, 63U}) {
     const auto found = find_metric(row, slot);
     ASSERT_TRUE(found) << slot;
     EXPECT_EQ(serialize(*found), serialize(metric_of(static_cast<int>(slot))));
   }
   EXPECT_FALSE(find_metric(row, 1));
-  add_metrics({{5, serialize(metric_of(100))}, {6, serialize(metric_of(6))}}, row);
+  EXPECT_TRUE(add_metrics({{5, serialize(metric_of(100))}, {6, serialize(metric_of(6))}}, row).ok());
   EXPECT_EQ(find_metric(row, 5)->nodes_evaluated(), 100);
   EXPECT_EQ(find_metric(row, 63)->nodes_evaluated(), 63);
   for (const uint32_t slot : {0U, 5U, 6U}) drop_metric(slot, row);
@@ -72,7 +83,7 @@ TEST(Metrics, EachSlotHasItsOwnUntilTheLastIsGone) {
 
 TEST(Metrics, ADamagedRowHasNone) {
   v1::PassMetrics row;
-  add_metrics({{0, serialize(metric_of(1))}, {1, serialize(metric_of(2))}}, row);
+  EXPECT_TRUE(add_metrics({{0, serialize(metric_of(1))}, {1, serialize(metric_of(2))}}, row).ok());
   row.mutable_parts(0)->mutable_packed()->resize(10);
   EXPECT_FALSE(find_metric(row, 1));
   row.mutable_parts(0)->set_format(kFormat + 1);

@@ -4,6 +4,7 @@
 
 #include "drover/message_fields.h"
 #include "drover/messages.h"
+#include "drover/v1/allocation.pb.h"
 #include "drover/v1/node.pb.h"
 #include "packing/format.h"
 #include "packing/packer.h"
@@ -20,14 +21,45 @@ void add(const google::protobuf::RepeatedPtrField<Message>& list, Packer& packer
 }
 
 template <typename Message>
+Status parse(std::string_view bytes, Message& message) {
+  if (message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return ok_status();
+  return data_loss("a packed plan is damaged: it holds no " + std::string(Message::descriptor()->name()));
+}
+
+template <typename Message>
 Status take(Unpacker& unpacker, google::protobuf::RepeatedPtrField<Message>& list) {
   DROVER_TRY(const size_t count, unpacker.count());
   for (size_t i = 0; i < count; ++i) {
     DROVER_TRY(const std::string_view bytes, unpacker.next());
-    if (!list.Add()->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-      return data_loss("a packed plan is damaged: it holds no " + std::string(Message::descriptor()->name()));
-    }
+    DROVER_RETURN_IF_ERROR(parse(bytes, *list.Add()));
   }
+  return ok_status();
+}
+
+// Metrics are most of an allocation's bytes and of its maps: making messages of them takes most of the time.
+Status take_placed(Unpacker& unpacker, v1::PlanApplied& plan, std::vector<std::string>& metrics) {
+  DROVER_TRY(const size_t count, unpacker.count());
+  for (size_t i = 0; i < count; ++i) {
+    DROVER_TRY(const std::string_view bytes, unpacker.next());
+    std::string rest;
+    rest.reserve(bytes.size());
+    append_without(rest, bytes, v1::Allocation::kMetricsFieldNumber);
+    DROVER_RETURN_IF_ERROR(parse<v1::Allocation>(rest, *plan.add_placed()));
+    metrics.emplace_back(bytes_field(bytes, v1::Allocation::kMetricsFieldNumber));
+  }
+  return ok_status();
+}
+
+Status check_format(const v1::PlansApplied& packed) {
+  if (packed.format() == kFormat) return ok_status();
+  return unimplemented("a packed plan is of format " + std::to_string(packed.format()) + "; this version knows " +
+                       std::to_string(kFormat));
+}
+
+Status take_the_others(Unpacker& unpacker, v1::PlanApplied& plan) {
+  DROVER_RETURN_IF_ERROR(take(unpacker, *plan.mutable_changed()));
+  DROVER_RETURN_IF_ERROR(take(unpacker, *plan.mutable_evaluations()));
+  if (!unpacker.is_at_end()) return data_loss("a packed plan is damaged: something is left over");
   return ok_status();
 }
 
@@ -51,7 +83,7 @@ std::optional<v1::PlansApplied> pack(v1::PlanApplied& plan, const FindNode& node
   add(plan.placed(), packer);
   add(plan.changed(), packer);
   add(plan.evaluations(), packer);
-  if (!packer.is_small()) return std::nullopt;
+  if (!packer.can_be_unpacked()) return std::nullopt;
   plan.clear_placed();
   plan.clear_changed();
   plan.clear_evaluations();
@@ -63,16 +95,21 @@ std::optional<v1::PlansApplied> pack(v1::PlanApplied& plan, const FindNode& node
 }
 
 Result<v1::PlanApplied> unpack(v1::PlansApplied packed, const FindNode& nodes) {
-  if (packed.format() != kFormat) {
-    return unimplemented("a packed plan is of format " + std::to_string(packed.format()) + "; this version knows " +
-                         std::to_string(kFormat));
-  }
+  DROVER_RETURN_IF_ERROR(check_format(packed));
   v1::PlanApplied plan = std::move(*packed.mutable_rest());
   Unpacker unpacker(packed.packed(), nodes);
   DROVER_RETURN_IF_ERROR(take(unpacker, *plan.mutable_placed()));
-  DROVER_RETURN_IF_ERROR(take(unpacker, *plan.mutable_changed()));
-  DROVER_RETURN_IF_ERROR(take(unpacker, *plan.mutable_evaluations()));
-  if (!unpacker.is_at_end()) return data_loss("a packed plan is damaged: something is left over");
+  DROVER_RETURN_IF_ERROR(take_the_others(unpacker, plan));
+  return plan;
+}
+
+Result<v1::PlanApplied> unpack_apart(v1::PlansApplied packed, const FindNode& nodes,
+                                     std::vector<std::string>& metrics) {
+  DROVER_RETURN_IF_ERROR(check_format(packed));
+  v1::PlanApplied plan = std::move(*packed.mutable_rest());
+  Unpacker unpacker(packed.packed(), nodes);
+  DROVER_RETURN_IF_ERROR(take_placed(unpacker, plan, metrics));
+  DROVER_RETURN_IF_ERROR(take_the_others(unpacker, plan));
   return plan;
 }
 

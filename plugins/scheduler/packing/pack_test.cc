@@ -13,6 +13,7 @@
 #include "drover/v1/commands.pb.h"
 #include "packing/format.h"
 #include "packing/ids.h"
+#include "packing/metrics.h"
 #include "packing/shape.h"
 #include "packing/wire.h"
 #include "scheduler.pb.h"
@@ -138,6 +139,15 @@ size_t round(const v1::PlanApplied& plan, const FindNode& nodes) {
   const auto again = unpack(small, nodes);
   EXPECT_TRUE(again.ok()) << again.status().message();
   EXPECT_TRUE(again.ok() && serialize(*again) == serialize(plan)) << plan.DebugString();
+  std::vector<std::string> metrics;
+  auto apart = unpack_apart(small, nodes, metrics);
+  EXPECT_TRUE(apart.ok() && metrics.size() == static_cast<size_t>(plan.placed_size()));
+  for (size_t i = 0; apart && i < metrics.size(); ++i) {
+    v1::Allocation& alloc = *apart->mutable_placed(static_cast<int>(i));
+    EXPECT_FALSE(alloc.has_metrics());
+    if (!metrics[i].empty()) EXPECT_TRUE(alloc.mutable_metrics()->ParseFromString(metrics[i]));
+  }
+  EXPECT_TRUE(apart.ok() && serialize(*apart) == serialize(plan)) << "with its metrics apart";
   return serialize(small).size();
 }
 
@@ -392,7 +402,13 @@ TEST(Packing, BytesThatNobodyPackedGiveAnErrorOrAPlan) {
     v1::PlansApplied damaged = small;
     std::string& bytes = *damaged.mutable_packed();
     for (uint64_t k = 1 + chance() % 3; k > 0; --k) bytes[chance() % bytes.size()] = static_cast<char>(chance());
-    (void)unpack(std::move(damaged), placing.find());
+    (void)unpack(damaged, placing.find());
+    std::vector<std::string> metrics;
+    (void)unpack_apart(std::move(damaged), placing.find(), metrics);
+    for (std::string& metric : metrics) {
+      v1::PassMetrics row;
+      (void)add_metrics({{0, std::move(metric)}}, row);
+    }
   }
   for (int i = 0; i < 5000; ++i) fuzz_packed_plan(bytes_of(chance, 1 + chance() % 60));
 }

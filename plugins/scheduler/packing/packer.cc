@@ -35,12 +35,15 @@ void Packer::add(std::string bytes, const google::protobuf::Descriptor& type) {
 
 void Packer::add_count(size_t count) { put_number(packed_, count); }
 
-bool Packer::is_small() const { return cost_ <= kMostUnpacked; }
+bool Packer::can_be_unpacked() const { return are_messages_ && cost_ <= kMostUnpacked; }
 
 void Packer::write(Level& level, std::string_view bytes, const google::protobuf::Descriptor& type, std::string& to) {
   std::string shape;
   std::vector<Leaf> leaves;
-  take_apart(bytes, type, shape, leaves);
+  if (!take_apart(bytes, type, shape, leaves)) {
+    are_messages_ = false;
+    return;
+  }
   cost_ += kMessageCost + bytes.size() + leaves.size() * kLeafCost;
   const auto [of, is_new_shape] = level.shapes.try_emplace(shape, level.shapes.size());
   if (is_new_shape) level.last.push_back(*leaves_of(shape));

@@ -22,11 +22,11 @@ class Packer {
   // Requires: it outlives the packer.
   explicit Packer(const FindNode& nodes);
 
-  // Requires: `bytes` is what serialize() makes of a message of that type.
+  // Requires: if the bytes are a message, it is of that type and serialize() made it.
   void add(std::string bytes, const google::protobuf::Descriptor& type);
   void add_count(size_t count);
-  // True when unpacking stays within bounds.
-  bool is_small() const;
+  // True when everything that was added is a message, and unpacking stays within bounds.
+  bool can_be_unpacked() const;
   std::string take() { return std::move(packed_); }
 
  private:
@@ -60,6 +60,7 @@ class Packer {
   std::unordered_map<std::string_view, std::optional<KnownNode>> known_nodes_;
   const google::protobuf::Descriptor* part_type_;
   size_t cost_ = 0;
+  bool are_messages_ = true;
 };
 
 }  // namespace drover::scheduler::packing

@@ -18,9 +18,12 @@ const google::protobuf::Descriptor* message_in(const google::protobuf::Descripto
 
 bool is_part(const google::protobuf::Descriptor& type) { return type.name() == "NodeScoreMeta"; }
 
-void walk(Reader reader, const google::protobuf::Descriptor& type, std::string& shape, std::vector<Leaf>& leaves) {
-  while (!reader.is_at_end() && reader.ok()) {
+bool walk(Reader reader, const google::protobuf::Descriptor& type, int depth, std::string& shape,
+          std::vector<Leaf>& leaves) {
+  if (depth > kDeepest) return false;
+  while (!reader.is_at_end()) {
     const uint64_t tag = reader.number(), field = tag >> 3U;
+    if (field == 0 || tag > kMostTag) return false;
     const auto kind = static_cast<LeafKind>(tag & 7U);
     if (kind == LeafKind::number) {
       put_number(shape, tag);
@@ -39,14 +42,18 @@ void walk(Reader reader, const google::protobuf::Descriptor& type, std::string& 
         leaves.push_back({.kind = LeafKind::part, .text = text});
       } else {
         put_number(shape, field << 3U | kNested);
-        walk(Reader(text), *nested, shape, leaves);
+        if (!walk(Reader(text), *nested, depth + 1, shape, leaves)) return false;
         put_number(shape, 0);
       }
-    } else {
+    } else if (kind == LeafKind::fixed32) {
       put_number(shape, tag);
-      leaves.push_back({.kind = LeafKind::fixed32, .text = reader.take(4)});
+      leaves.push_back({.kind = kind, .text = reader.take(4)});
+    } else {
+      return false;
     }
+    if (!reader.ok()) return false;
   }
+  return true;
 }
 
 class Builder {
@@ -59,10 +66,12 @@ class Builder {
       const uint64_t tag = shape_.number(), field = tag & ~uint64_t{7};
       if (tag == 0) return;
       if ((tag & 7U) == kNested) {
-        std::string nested;
-        write(nested);
         put_number(to, field | static_cast<uint64_t>(LeafKind::text));
-        put_text(to, nested);
+        const size_t begin = to.size();
+        write(to);
+        std::string length;
+        put_number(length, to.size() - begin);
+        to.insert(begin, length);
         continue;
       }
       const Leaf& leaf = leaves_[next_++];
@@ -96,11 +105,11 @@ class Builder {
 
 }  // namespace
 
-void take_apart(std::string_view bytes, const google::protobuf::Descriptor& type, std::string& shape,
+bool take_apart(std::string_view bytes, const google::protobuf::Descriptor& type, std::string& shape,
                 std::vector<Leaf>& leaves) {
   shape.clear();
   leaves.clear();
-  walk(Reader(bytes), type, shape, leaves);
+  return walk(Reader(bytes), type, 0, shape, leaves);
 }
 
 Result<std::vector<Leaf>> leaves_of(std::string_view shape) {

@@ -40,8 +40,9 @@ struct Leaf {
   bool operator==(const Leaf& other) const = default;
 };
 
-// The leaves point into the bytes. Requires: `bytes` is what serialize() makes of a message of that type.
-void take_apart(std::string_view bytes, const google::protobuf::Descriptor& type, std::string& shape,
+// The leaves point into the bytes. False when these are no message, or one that nests too deep. Requires: if they are
+// one, it is of that type and serialize() made it.
+bool take_apart(std::string_view bytes, const google::protobuf::Descriptor& type, std::string& shape,
                 std::vector<Leaf>& leaves);
 
 // The leaves of a shape, each zero or empty. Errors: data_loss when it is no shape, or one of messages nested too deep.

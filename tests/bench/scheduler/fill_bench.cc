@@ -93,15 +93,15 @@ class Server {
     evals_.push_back(eval.id());
     const auto now = view();
     Cluster cluster = columns_.cluster();
-    const scheduler::Decision decision =
+    scheduler::Decision decision =
         decide_on(GenericScheduler(/*is_batch=*/false), DecisionInput(eval, *now, tables_, &job), 1, cluster);
     if (decision.plan.placed.size() != static_cast<size_t>(count)) std::abort();
     v1::PlanApplied command;
     for (v1::Evaluation& end : end_of(std::move(eval), decision, now->index())) {
       *command.add_evaluations() = std::move(end);
     }
-    for (const v1::Allocation& alloc : decision.plan.placed) {
-      *command.add_placed() = alloc;
+    for (v1::Allocation& alloc : decision.plan.placed) {
+      *command.add_placed() = std::move(alloc);
       command.mutable_placed()->rbegin()->mutable_metrics()->set_allocation_time(12345);
     }
     command.set_time(1'700'000'000'000'000'000);
