@@ -82,11 +82,11 @@ class WhatIf {
 
   // Describes the node anew; what is on it stays.
   void put(v1::Node row) {
-    std::vector<std::shared_ptr<const Holding>> holdings;
+    Holdings holdings;
     const std::string id = row.id();
     if (const auto slot = input_.cluster.slot_of(id)) holdings = input_.cluster.at(*slot).holdings;
     input_.cluster.put_node(std::make_shared<const v1::Node>(std::move(row)));
-    for (auto& holding : holdings) input_.cluster.add(id, std::move(holding));
+    for (const auto& holding : holdings) input_.cluster.add(id, holding);
   }
 
   Status close(const std::string& id, bool drains) {

@@ -280,12 +280,12 @@ bool Cluster::remove(const std::string& node_id, const std::string& alloc_id) {
   const auto slot = slot_of(node_id);
   if (!slot) return false;
   const auto is_it = [&](const std::shared_ptr<const Holding>& one) { return one->id == alloc_id; };
-  const auto& holdings = at(*slot).holdings;
-  const auto index = std::ranges::find_if(holdings, is_it) - holdings.begin();
-  if (index == std::ssize(holdings)) return false;
+  const Holdings& holdings = at(*slot).holdings;
+  const auto found = std::ranges::find_if(holdings, is_it);
+  if (found == holdings.end()) return false;
+  const std::shared_ptr<const Holding> leaving = *found;
   ClusterNode& node = edit(*slot);
-  const auto found = node.holdings.begin() + index;
-  node.room.remove((*found)->usage);
+  node.room.remove(leaving->usage);
   node.holdings.erase(found);
   refresh(*slot);
   return true;

@@ -21,6 +21,7 @@
 #include "drover/v1/allocation.pb.h"
 #include "drover/v1/node.pb.h"
 #include "fit.h"
+#include "holdings.h"
 #include "volumes/coming_claims.h"
 
 namespace drover::scheduler {
@@ -40,7 +41,7 @@ std::shared_ptr<const Holding> holding_of(const v1::Allocation& alloc);
 struct ClusterNode {
   std::shared_ptr<const v1::Node> node;
   NodeRoom room;
-  std::vector<std::shared_ptr<const Holding>> holdings;  // that the room counts
+  Holdings holdings;  // that the room counts
 };
 
 inline constexpr size_t kSlots = 64;  // of a block
