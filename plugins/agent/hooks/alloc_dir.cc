@@ -1,5 +1,6 @@
 #include "alloc_dir.h"
 
+#include <fcntl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,17 +16,31 @@ constexpr uid_t kNobody = 65534;
 
 enum class Owner : uint8_t { agent, nobody };
 
-// `owner` counts where the agent is root.
+// A folder without any rights was begun and not finished: the agent ended in between.
+constexpr mode_t kUnfinished = 0;
+
+// `owner` counts where the agent is root. Through a descriptor: a task that runs may put something else in its place.
+Status finish_folder(const std::string& path, int folder, mode_t mode, Owner owner) {
+  if (owner == Owner::nobody && ::geteuid() == 0 && ::fchownat(folder, "", kNobody, kNobody, AT_EMPTY_PATH) != 0)
+    return errno_status(errno, "set the owner of " + path);
+  // The process's umask must not narrow what tasks of other users need.
+  const std::string opened = "/proc/self/fd/" + std::to_string(folder);
+  return ::chmod(opened.c_str(), mode) == 0 ? ok_status() : errno_status(errno, "set the mode of " + path);
+}
+
 Status make_folder(const std::string& path, mode_t mode, Owner owner = Owner::agent) {
-  if (::mkdir(path.c_str(), mode) == 0) {
-    if (owner == Owner::nobody && ::geteuid() == 0 && ::lchown(path.c_str(), kNobody, kNobody) != 0)
-      return errno_status(errno, "set the owner of " + path);
-    // The process's umask must not narrow what tasks of other users need.
-    return ::chmod(path.c_str(), mode) == 0 ? ok_status() : errno_status(errno, "set the mode of " + path);
-  }
+  if (::mkdir(path.c_str(), kUnfinished) != 0 && errno != EEXIST) return errno_status(errno, "create " + path);
+  const int folder = ::open(path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   struct stat found {};
-  if (errno == EEXIST && ::lstat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode)) return ok_status();
-  return errno_status(errno, "create " + path);
+  if (folder < 0 || ::fstat(folder, &found) != 0) {
+    const Status failed = errno_status(errno, "create " + path);
+    if (folder >= 0) ::close(folder);
+    return failed;
+  }
+  const bool is_finished = (found.st_mode & 07777) != kUnfinished;
+  const Status status = is_finished ? ok_status() : finish_folder(path, folder, mode, owner);
+  ::close(folder);
+  return status;
 }
 
 bool is_same_folder(const std::string& one, const std::string& other) {

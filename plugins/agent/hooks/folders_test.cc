@@ -28,6 +28,20 @@ struct Folder {
   std::string path = std::filesystem::temp_directory_path() / "drover-chroot-XXXXXX";
 };
 
+// mkdir and the rest are two steps: an agent that is killed between them leaves a folder without rights.
+TEST(AllocFolders, ThatWereBegunAreFinished) {
+  const Folder machine;
+  const AllocFolders folders = alloc_folders(machine.path, Uuid::random());
+  ASSERT_TRUE(create_folders(folders).ok());
+  std::filesystem::permissions(folders.shared + "/data", std::filesystem::perms::none);
+  std::filesystem::permissions(folders.shared + "/tmp", std::filesystem::perms(0700));
+
+  ASSERT_TRUE(create_folders(folders).ok());
+
+  EXPECT_EQ(std::filesystem::perms(0777), std::filesystem::status(folders.shared + "/data").permissions());
+  EXPECT_EQ(std::filesystem::perms(0700), std::filesystem::status(folders.shared + "/tmp").permissions()) << "its own";
+}
+
 TEST(Chroot, HoldsWhatTheMachineHas) {
   const Folder machine, task;
   machine.write("bin/sh", "shell");

@@ -30,10 +30,16 @@ class Logs final : public TaskHook::Part {
     start.adds.set_stderr_path(err.fifo());
     return ok_status();
   }
+  // An agent that finds its task ended, or ends it at once, has not opened the pipes, and they may not be empty.
   Status exited() override {
-    collector_.close(stream_of(task_, "stdout"));
-    collector_.close(stream_of(task_, "stderr"));
-    return ok_status();
+    if (task_.spec()->task(task_.name())->log_config().disabled()) return ok_status();
+    Status first;
+    for (const char* type : {"stdout", "stderr"}) {
+      const LogStream stream = stream_of(task_, type);
+      if (const Status opened = collector_.open(stream); !opened.ok() && first.ok()) first = opened;
+      collector_.close(stream);
+    }
+    return first;
   }
 
  private:

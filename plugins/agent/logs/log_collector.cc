@@ -169,16 +169,26 @@ void LogCollector::pump(Source& source, bool until_empty) {
   {
     MutexLock lock(source.mutex);
     source.buffer.resize(kReadBytes);
+    // A look at what comes, which leaves it where it is: an agent that is killed has taken nothing along.
+    std::array<int, 2> look{-1, -1};
+    const bool looks = ::pipe2(look.data(), O_CLOEXEC | O_NONBLOCK) == 0;
     for (int reads = 0; until_empty || reads < kReadsInARow; ++reads) {
-      const ssize_t size = ::read(source.fd, source.buffer.data(), source.buffer.size());
+      ssize_t size = looks ? ::tee(source.fd, look[1], source.buffer.size(), SPLICE_F_NONBLOCK) : 0;
+      if (size < 0 && errno == EINTR) continue;
+      if (looks && size <= 0) break;
+      size = ::read(looks ? look[0] : source.fd, source.buffer.data(), source.buffer.size());
       if (size < 0 && errno == EINTR) continue;
       if (size <= 0) break;
       wrote = true;
-      Status status = source.writer.append({source.buffer.data(), static_cast<size_t>(size)});
+      const std::string_view data(source.buffer.data(), static_cast<size_t>(size));
+      Status status = looks ? source.writer.take(source.fd, data) : source.writer.append(data);
       if (!status.ok() && !source.failed) {
         log::error("logs", "task output is lost", {{"stream", source.key}, {"error", status.message()}});
       }
       source.failed = !status.ok();
+    }
+    for (const int fd : look) {
+      if (fd >= 0) ::close(fd);
     }
     // An idle task keeps no buffer.
     source.buffer = {};

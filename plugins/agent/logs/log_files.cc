@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <utility>
 
@@ -84,7 +85,7 @@ Result<LogWriter> LogWriter::open(const std::string& folder, const std::string& 
 
 Status LogWriter::open_file(uint64_t number) {
   const std::string path = folder_ + "/" + log_file_name(base_, number);
-  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644);
+  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
   if (fd < 0) return errno_status(errno, "open " + path);
   if (fd_ >= 0) ::close(fd_);
   fd_ = fd;
@@ -96,7 +97,22 @@ Status LogWriter::open_file(uint64_t number) {
   return ok_status();
 }
 
+namespace {
+
+void drop(int pipe, size_t size) {
+  std::array<char, 4096> gone{};
+  while (size > 0) {
+    const ssize_t got = ::read(pipe, gone.data(), std::min(size, gone.size()));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return;
+    size -= static_cast<size_t>(got);
+  }
+}
+
+}  // namespace
+
 Status LogWriter::write_all(std::string_view data) {
+  ::lseek(fd_, 0, SEEK_END);
   while (!data.empty()) {
     const ssize_t wrote = ::write(fd_, data.data(), data.size());
     if (wrote < 0) {
@@ -110,13 +126,43 @@ Status LogWriter::write_all(std::string_view data) {
   return ok_status();
 }
 
-Status LogWriter::append(std::string_view data) {
+// Ends early where the pipe has less: somebody else has read from it.
+Status LogWriter::move_all(int pipe, std::string_view data) {
+  while (!data.empty()) {
+    off_t end = ::lseek(fd_, 0, SEEK_END);
+    const ssize_t moved = ::splice(pipe, nullptr, fd_, &end, data.size(), SPLICE_F_NONBLOCK);
+    if (moved < 0 && errno == EINTR) continue;
+    if (moved == 0 || (moved < 0 && errno == EAGAIN)) return ok_status();
+    if (moved < 0) {
+      const int error = errno;
+      const Status written = error == EINVAL ? write_all(data)
+                                             : errno_status(error, "write " + folder_ + "/" + log_file_name(base_, number_));
+      drop(pipe, data.size());
+      return written;
+    }
+    size_ = static_cast<uint64_t>(end);
+    at_line_start_ = data[static_cast<size_t>(moved) - 1] == '\n';
+    data.remove_prefix(static_cast<size_t>(moved));
+  }
+  return ok_status();
+}
+
+Status LogWriter::append(std::string_view data) { return put(data, -1); }
+
+Status LogWriter::take(int pipe, std::string_view data) { return put(data, pipe); }
+
+Status LogWriter::put(std::string_view data, int pipe) {
   while (!data.empty()) {
     const size_t now = fit_into_log(size_, limits_.bytes, data, at_line_start_);
-    DROVER_RETURN_IF_ERROR(write_all(data.substr(0, now)));
+    const Status put = pipe < 0 ? write_all(data.substr(0, now)) : move_all(pipe, data.substr(0, now));
+    if (!put.ok() && pipe >= 0) drop(pipe, data.size() - now);
+    DROVER_RETURN_IF_ERROR(put);
     data.remove_prefix(now);
     if (data.empty()) break;
-    DROVER_RETURN_IF_ERROR(open_file(number_ + 1));
+    if (const Status opened = open_file(number_ + 1); !opened.ok()) {
+      if (pipe >= 0) drop(pipe, data.size());
+      return opened;
+    }
     const std::vector<LogExtent> files = list_log_files(folder_, base_);
     for (size_t i = 0; i + limits_.files < files.size(); ++i) {
       ::unlink((folder_ + "/" + log_file_name(base_, files[i].number)).c_str());
