@@ -225,7 +225,8 @@ v1::Task task_of(const StoryTask& drawn, size_t number, const Lane& lane) {
     identity.set_file(true);
     reads("${NOMAD_SECRETS_DIR}/nomad_mine.jwt");
   }
-  task.set_config("{\"command\":\"" + (drawn.is_isolated ? "/bin/task" : lane.task) + "\",\"args\":[" + arguments + "]}");
+  task.set_config("{\"command\":\"" + (drawn.is_isolated ? "/bin/task" : lane.task) +
+                  "\",\"args\":[" + arguments + "]}");
   task.mutable_resources()->set_cpu(20);
   task.mutable_resources()->set_memory_mb(32);
   return task;
@@ -335,7 +336,8 @@ void run_agent(const Lane& lane, const Story& story, const std::string& allocati
     }
     if (wanted != kRemoved) continue;
     const auto left = rows_of_agent->list("alloc");
-    page.is_gone = left && left->empty() && !std::filesystem::exists(lane.data() + "/alloc/" + Uuid::from_bytes(allocation).to_string());
+    page.is_gone = left && left->empty() &&
+                   !std::filesystem::exists(lane.data() + "/alloc/" + Uuid::from_bytes(allocation).to_string());
     if (page.is_gone) ::_exit(0);
   }
 }

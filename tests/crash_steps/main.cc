@@ -2,7 +2,7 @@
 // start or a stop, and the next one over the same files. Lanes live beside each other, each with its own processes,
 // mounts and network.
 //   DROVER_CRASH_STEPS_SEEDS=FIRST-LAST   these lives, and not those from 1 on for which there is time
-//   DROVER_CRASH_STEPS_TIME=SECONDS       time for those (40)
+//   DROVER_CRASH_STEPS_TIME=SECONDS       time for those (45)
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
@@ -55,7 +55,7 @@ class LaneOfLives {
     story_ = draw(chance, seed == 0);
     allocation_ = Uuid::random().bytes();
     kills_ = 0;
-    const int starts = seed == 0 ? 0 : chance.between(1, 3);
+    const int starts = seed == 0 ? 0 : chance.between(2, 4);
     for (int i = 0; i < starts && agent_ == 0; ++i) {
       boot(chance.between(1, kStartSteps));
       if (!until("not all tasks run", [&] { return page_.all_run.load(); }, chance)) return false;
@@ -63,7 +63,7 @@ class LaneOfLives {
     if (agent_ == 0) boot(0);
     page_.kill_at = 0;
     if (!until("not all tasks run", [&] { return page_.all_run.load(); }, chance)) return false;
-    if (seed == 0 || verbose_) std::printf("life %llu: runs after %u steps\n", (unsigned long long)seed_, page_.steps.load());
+    if (verbose_) std::printf("life %llu: runs after %u steps\n", (unsigned long long)seed_, page_.steps.load());
     const std::vector<TaskRecord> before = records(lane_, allocation_, story_);
     for (const TaskRecord& task : before) {
       if (!task.problem.empty()) return fails(task.problem);
@@ -76,7 +76,8 @@ class LaneOfLives {
     const std::vector<TaskRecord> after = records(lane_, allocation_, story_);
     for (size_t i = 0; i < after.size(); ++i) {
       if (!after[i].problem.empty()) return fails(after[i].problem);
-      if ((page_.ran & (1U << i)) && after[i].starts != before[i].starts) return fails("a task that ran was started again");
+      if ((page_.ran & (1U << i)) && after[i].starts != before[i].starts)
+        return fails("a task that ran was started again");
       if (after[i].starts > kills_ + 1) return fails("a task was started too often");
     }
     if (!order(kRemoved, seed == 0 || chance.one_in(2) ? 0 : chance.between(1, kStopSteps), chance)) return false;
@@ -173,7 +174,8 @@ class LaneOfLives {
     return until("not all has ended", [&] { return page_.is_over.load(); }, chance);
   }
   bool fails(const std::string& why) {
-    std::printf("life %llu, %d kills: %s\n  again: DROVER_CRASH_STEPS_SEEDS=%llu-%llu\n", (unsigned long long)seed_, kills_,
+    std::printf("life %llu, %d kills: %s\n  again: DROVER_CRASH_STEPS_SEEDS=%llu-%llu\n", (unsigned long long)seed_,
+                kills_,
                 why.c_str(), (unsigned long long)seed_, (unsigned long long)seed_);
     std::printf("%s\n  last report: %.*s\n", describe(story_).c_str(), static_cast<int>(sizeof page_.told), page_.told);
     std::fflush(stdout);
@@ -195,7 +197,7 @@ class LaneOfLives {
 
 struct Range {
   uint64_t first = 1, last = 1'000'000;
-  std::chrono::seconds time{40};
+  std::chrono::seconds time{45};
 };
 
 // The first process of a lane's own processes.
@@ -209,14 +211,16 @@ int run_lane(int number, const Lane& lane, const Range& range, Score& score) {
   LaneOfLives lives(lane, score);
   const pid_t files = ::fork();
   if (files == 0) {
-    ::execl("/bin/busybox", "busybox", "httpd", "-f", "-p", "127.0.0.1:8000", "-h", (lane.folder + "/served").c_str(), nullptr);
+    ::execl("/bin/busybox", "busybox", "httpd", "-f", "-p", "127.0.0.1:8000", "-h",
+            (lane.folder + "/served").c_str(), nullptr);
     ::_exit(127);
   }
   lives.own(files);
   load_modules(lane);
   bool is_well = lives.live(0);
   const auto end = Time::now() + range.time;
-  for (uint64_t seed = range.first + static_cast<uint64_t>(number); is_well && seed <= range.last && Time::now() < end && score.failures == 0; seed += kLanes)
+  for (uint64_t seed = range.first + static_cast<uint64_t>(number); 
+       is_well && seed <= range.last && Time::now() < end && score.failures == 0; seed += kLanes)
     is_well = lives.live(seed);
   return is_well ? 0 : 1;
 }

@@ -85,7 +85,9 @@ std::string output_of(const char* command) {
   return text;
 }
 
-bool is_number(const std::string& name) { return std::ranges::all_of(name, [](char c) { return c >= '0' && c <= '9'; }); }
+bool is_number(const std::string& name) {
+  return std::ranges::all_of(name, [](char c) { return c >= '0' && c <= '9'; });
+}
 
 void add_processes(const std::vector<pid_t>& own, std::vector<std::string>& lines) {
   for (const auto& entry : fs::directory_iterator("/proc")) {

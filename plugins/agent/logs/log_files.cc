@@ -136,7 +136,8 @@ Status LogWriter::move_all(int pipe, std::string_view data) {
     if (moved < 0) {
       const int error = errno;
       const Status written = error == EINVAL ? write_all(data)
-                                             : errno_status(error, "write " + folder_ + "/" + log_file_name(base_, number_));
+                                             : errno_status(error, "write " + folder_ + "/" +
+                                                                   log_file_name(base_, number_));
       drop(pipe, data.size());
       return written;
     }
