@@ -294,6 +294,18 @@ class Server {
     errno = EINVAL;
     return -1;
   }
+  // A reader sees the end of the stream, and what a reader that is just being killed has not read is not lost.
+  static void end_streams(Task& task) {
+    for (int* fd : {&task.out, &task.err}) {
+      struct stat info {};
+      if (*fd < 0) continue;
+      const std::string opened = "/proc/self/fd/" + std::to_string(*fd);
+      const bool is_pipe = fstat(*fd, &info) == 0 && S_ISFIFO(info.st_mode);
+      const int reader = is_pipe ? open(opened.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
+      close(*fd);
+      *fd = reader;
+    }
+  }
   static void close_streams(Task& task) {
     for (int* fd : {&task.out, &task.err}) {
       if (*fd >= 0) close(*fd);
@@ -403,7 +415,7 @@ class Server {
       task.record.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
       task.record.exited_at = now_ns();
       // With a client there is a reader, and it shall see the end of the stream. Without one the pipe is kept.
-      if (has_client()) close_streams(task);
+      if (has_client()) end_streams(task);
       Writer out(Kind::exited, 0);
       task.record.write(out);
       const std::string event = out.finish();

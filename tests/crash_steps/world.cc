@@ -69,6 +69,7 @@ TaskRecord record_of(const fs::path& shared, const std::string& name, const Stor
     const std::string log = text_of(shared / "logs" / (name + ".stdout.0"));
     record.problem = record.starts == 0 ? "was never started" : wrong_in_log(log, counted, record.starts, found_by(drawn));
     if (record.problem.empty()) return record;
+    record.tail = log.substr(log.size() - std::min<size_t>(log.size(), 60));
     record.problem = name + ": " + record.problem;
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   } while (std::chrono::steady_clock::now() < end);

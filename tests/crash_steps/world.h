@@ -13,6 +13,7 @@ namespace drover::crash {
 struct TaskRecord {
   int starts = 0;
   std::string problem;  // empty: all is well
+  std::string tail;     // of its log
 };
 // By the files of the allocation's folder. A task has each file at each start, runs once at a time, and no line that it
 // counted is missing in its log.
