@@ -151,9 +151,8 @@ class LaneOfLives {
   // Without a kill from now on.
   template <typename Holds>
   bool settle(const char* what, Holds holds, Chance& chance) {
-    // A step counted by now may still end it: it is looked at when one that was under way must be over.
-    page_.kill_at = 0;
-    std::this_thread::sleep_for(2ms);
+    const bool is_ending = page_.kill_at.exchange(0) == kReached;
+    if (is_ending && !until("the agent does not end", [] { return false; }, chance)) return false;
     if (!reap()) return false;
     if (agent_ == 0 && !page_.is_gone) boot(0);
     while (!holds()) {

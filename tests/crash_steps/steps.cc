@@ -23,7 +23,8 @@ Page* counted = nullptr;
 
 void step() {
   if (!counted || counted->armed.load() != ::getpid()) return;
-  if (++counted->steps == counted->kill_at.load()) ::raise(SIGKILL);
+  uint32_t now = ++counted->steps;
+  if (counted->kill_at.compare_exchange_strong(now, kReached)) ::raise(SIGKILL);
 }
 
 template <typename Function>

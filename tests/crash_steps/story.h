@@ -31,18 +31,21 @@ struct Lane {
 
 enum Wanted : int { kRuns, kStopped, kRemoved };
 
+// In place of the step that is not taken: it was reached, and the agent ends.
+constexpr uint32_t kReached = UINT32_MAX;
+
 // Shared by a lane and its agents; it survives them. Written by the side that is named.
 struct Page {
   std::atomic<int> armed{0};         // the lane: process whose steps count, 0: none
   std::atomic<uint32_t> steps{0};    // the agent
-  std::atomic<uint32_t> kill_at{0};  // the lane: the step that is not taken; 0: none
+  std::atomic<uint32_t> kill_at{0};  // the lane: the step that is not taken; 0: none. The agent: kReached
   std::atomic<int> wanted{kRuns};    // the lane
   std::atomic<uint32_t> ran{0};      // the agent: tasks that the servers were told to run, a bit each
   std::atomic<bool> all_run{false};  // the agent, as the following: by its last report
   std::atomic<bool> is_over{false};
   std::atomic<bool> has_failed{false};
   std::atomic<bool> is_gone{false};  // its rows are
-  char told[2000] = {};
+  char told[8000] = {};
 };
 
 // Counts the calls that change something outside of this process, and ends it before the one that is to be missed.

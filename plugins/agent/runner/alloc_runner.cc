@@ -24,11 +24,6 @@ v1::ClientStatus to_client_status(AllocStatus status) {
   return v1::CLIENT_STATUS_UNSPECIFIED;
 }
 
-bool wants_stop(const AllocSpec& spec) {
-  return spec.allocation->desired_status() == v1::DESIRED_STATUS_STOP ||
-         spec.allocation->desired_status() == v1::DESIRED_STATUS_EVICT;
-}
-
 v1::TaskEvent kill_event(const LifecycleDecision& decision, int64_t now) {
   using Reason = LifecycleDecision::KillReason;
   switch (decision.reason) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "drover/hook.h"
+#include "drover/v1/allocation.pb.h"
 #include "drover/v1/job.pb.h"
 
 namespace drover::agent {
@@ -41,6 +43,11 @@ bool may_start(const TaskView& task, std::span<const TaskView> tasks) {
 }
 
 }  // namespace
+
+bool wants_stop(const AllocSpec& spec) {
+  return spec.allocation->desired_status() == v1::DESIRED_STATUS_STOP ||
+         spec.allocation->desired_status() == v1::DESIRED_STATUS_EVICT;
+}
 
 LifecycleDecision decide_lifecycle(std::span<const TaskView> tasks, bool stopping) {
   LifecycleDecision decision;

@@ -13,11 +13,17 @@
 #include <string_view>
 #include <vector>
 
+namespace drover {
+struct AllocSpec;
+}
 namespace drover::v1 {
 class Task;
 }
 
 namespace drover::agent {
+
+// The servers no longer want it to run.
+bool wants_stop(const AllocSpec& spec);
 
 enum class TaskStage : uint8_t { main, prestart, poststart, poststop };
 

@@ -188,8 +188,11 @@ Async<bool> TaskRunner::end_task(Kill kill) {
 Async<TaskRunner::Next> TaskRunner::after_end(TaskEnd end) {
   std::optional<Kill> kill;
   RestartDecision decision;
+  bool is_wanted = true;
   {
     MutexLock lock(mutex_);
+    // The order to end it may still be on its way, or have been carried out by an agent that was killed.
+    is_wanted = stage_ == TaskStage::poststop || !wants_stop(*spec_);
     const v1::Task& task = *spec_->task(name_);
     const v1::RestartPolicy& policy =
         task.has_restart_policy() ? task.restart_policy() : spec_->group->restart_policy();
@@ -200,10 +203,10 @@ Async<TaskRunner::Next> TaskRunner::after_end(TaskEnd end) {
     orders_.restart.reset();
     orders_.update = false;  // the next start has it
   }
-  if (kill) {
+  if (kill || !is_wanted) {
     // It ended by itself while being told to.
-    change([&]() DROVER_REQUIRES(mutex_) { append_reason(*kill); });
-    co_await die(kill->fails || end.kind == TaskEnd::Kind::start_impossible);
+    if (kill) change([&]() DROVER_REQUIRES(mutex_) { append_reason(*kill); });
+    co_await die((kill && kill->fails) || end.kind == TaskEnd::Kind::start_impossible);
     co_return Next::settle;
   }
   if (decision.action != RestartDecision::Action::restart) {
