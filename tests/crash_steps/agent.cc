@@ -119,7 +119,8 @@ class Declared final : public Declarations {
   agent::Extensions extensions;
 };
 
-// One plugin's view of the agent. The fake host of the agent's tests has no blocks but "client", and runs tasks at once.
+// One plugin's view of the agent. The fake host of the agent's tests has no blocks but "client", and runs tasks at
+// once.
 class NodeHost final : public Host {
  public:
   NodeHost(const AgentInfo& info, Servers& servers, std::unique_ptr<LocalStore> rows, const Declared& declared,
@@ -303,7 +304,8 @@ void run_agent(const Lane& lane, const Story& story, const std::string& allocati
   if (wanted != kRemoved) place(lane, story, allocation, servers.node());
   if (wanted == kStopped) servers.node().stop(allocation);
 
-  AgentInfo info{.name = "node-1", .region = "global", .datacenter = "dc1", .version = "0.1.0", .data_dir = lane.data()};
+  AgentInfo info{
+      .name = "node-1", .region = "global", .datacenter = "dc1", .version = "0.1.0", .data_dir = lane.data()};
   info.client = true;
   Declared declared;
   std::vector<std::pair<std::string, Plugin*>> plugins;

@@ -58,17 +58,17 @@ class LaneOfLives {
     const int starts = seed == 0 ? 0 : chance.between(2, 4);
     for (int i = 0; i < starts && agent_ == 0; ++i) {
       boot(chance.between(1, kStartSteps));
-      if (!until("not all tasks run", [&] { return page_.all_run.load(); }, chance)) return false;
+      if (!until("not all tasks run", [&] { return page_.all_run.load(); })) return false;
     }
-    if (!settle("not all tasks run", [&] { return page_.all_run.load(); }, chance)) return false;
+    if (!settle("not all tasks run", [&] { return page_.all_run.load(); })) return false;
     if (verbose_) std::printf("life %llu: runs after %u steps\n", (unsigned long long)seed_, page_.steps.load());
     const std::vector<TaskRecord> before = records(lane_, allocation_, story_);
     for (const TaskRecord& task : before) {
       if (!task.problem.empty()) return fails(task.problem);
     }
-    if (!order(kStopped, seed == 0 ? 0 : chance.between(1, kStopSteps), chance)) return false;
+    if (!order(kStopped, seed == 0 ? 0 : chance.between(1, kStopSteps))) return false;
     if (seed != 0 && chance.one_in(2) && !again(chance)) return false;
-    if (!settle("not all has ended", [&] { return page_.is_over.load(); }, chance)) return false;
+    if (!settle("not all has ended", [&] { return page_.is_over.load(); })) return false;
     if (verbose_) std::printf("life %llu: over after %u steps\n", (unsigned long long)seed_, page_.steps.load());
     if (page_.has_failed) return fails(std::string("it failed: ") + page_.told);
     const std::vector<TaskRecord> after = records(lane_, allocation_, story_);
@@ -81,8 +81,8 @@ class LaneOfLives {
         return fails("a task that ran was started again");
       if (after[i].starts > kills_ + 1) return fails("a task was started too often");
     }
-    if (!order(kRemoved, seed == 0 || chance.one_in(2) ? 0 : chance.between(1, kStopSteps), chance)) return false;
-    if (!settle("files or rows are left", [&] { return agent_ == 0 && page_.is_gone; }, chance)) return false;
+    if (!order(kRemoved, seed == 0 || chance.one_in(2) ? 0 : chance.between(1, kStopSteps))) return false;
+    if (!settle("files or rows are left", [&] { return agent_ == 0 && page_.is_gone; })) return false;
     for (const auto end = Time::now() + kPatience;; std::this_thread::sleep_for(2ms)) {
       reap();
       const std::string now = world(lane_, own_);
@@ -141,7 +141,7 @@ class LaneOfLives {
   }
   // Until it holds, or the agent was killed as it was to be.
   template <typename Holds>
-  bool until(const char* what, Holds holds, Chance&) {
+  bool until(const char* what, Holds holds) {
     for (const auto end = Time::now() + kPatience; !holds() && agent_ != 0; std::this_thread::sleep_for(300us)) {
       if (!reap()) return false;
       if (Time::now() > end) return fails(what);
@@ -150,35 +150,34 @@ class LaneOfLives {
   }
   // Without a kill from now on.
   template <typename Holds>
-  bool settle(const char* what, Holds holds, Chance& chance) {
+  bool settle(const char* what, Holds holds) {
     const bool is_ending = page_.kill_at.exchange(0) == kReached;
-    if (is_ending && !until("the agent does not end", [] { return false; }, chance)) return false;
+    if (is_ending && !until("the agent does not end", [] { return false; })) return false;
     if (!reap()) return false;
     if (agent_ == 0 && !page_.is_gone) boot(0);
     while (!holds()) {
       if (agent_ == 0) boot(0);  // the kill came before this was said
-      if (!until(what, holds, chance)) return false;
+      if (!until(what, holds)) return false;
       if (!reap()) return false;
     }
     return true;
   }
-  bool order(Wanted wanted, int kill_after, Chance& chance) {
+  bool order(Wanted wanted, int kill_after) {
     if (agent_ == 0) boot(0);
     page_.kill_at = kill_after == 0 ? 0 : page_.steps + static_cast<uint32_t>(kill_after);
     page_.wanted = wanted;
     if (kill_after == 0) return true;
     const auto done = [&] { return wanted == kStopped ? page_.is_over.load() : page_.is_gone.load(); };
-    return until(wanted == kStopped ? "not all has ended" : "files or rows are left", done, chance);
+    return until(wanted == kStopped ? "not all has ended" : "files or rows are left", done);
   }
   bool again(Chance& chance) {
     if (agent_ != 0) return true;
     boot(chance.between(1, kStartSteps));
-    return until("not all has ended", [&] { return page_.is_over.load(); }, chance);
+    return until("not all has ended", [&] { return page_.is_over.load(); });
   }
   bool fails(const std::string& why) {
     std::printf("life %llu, %d kills: %s\n  again: DROVER_CRASH_STEPS_SEEDS=%llu-%llu\n", (unsigned long long)seed_,
-                kills_,
-                why.c_str(), (unsigned long long)seed_, (unsigned long long)seed_);
+                kills_, why.c_str(), (unsigned long long)seed_, (unsigned long long)seed_);
     std::printf("%s\n  last report: %.*s\n", describe(story_).c_str(), static_cast<int>(sizeof page_.told), page_.told);
     std::fflush(stdout);
     ++score_.failures;
@@ -221,7 +220,7 @@ int run_lane(int number, const Lane& lane, const Range& range, Score& score) {
   load_modules(lane);
   bool is_well = lives.live(0);
   const auto end = Time::now() + range.time;
-  for (uint64_t seed = range.first + static_cast<uint64_t>(number); 
+  for (uint64_t seed = range.first + static_cast<uint64_t>(number);
        is_well && seed <= range.last && Time::now() < end && score.failures == 0; seed += kLanes)
     is_well = lives.live(seed);
   return is_well ? 0 : 1;

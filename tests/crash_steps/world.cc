@@ -67,7 +67,8 @@ TaskRecord record_of(const fs::path& shared, const std::string& name, const Stor
     record.starts = static_cast<int>(text_of(data + ".starts").size());
     const int counted = std::atoi(text_of(data + ".lines").c_str());
     const std::string log = text_of(shared / "logs" / (name + ".stdout.0"));
-    record.problem = record.starts == 0 ? "was never started" : wrong_in_log(log, counted, record.starts, found_by(drawn));
+    record.problem =
+        record.starts == 0 ? "was never started" : wrong_in_log(log, counted, record.starts, found_by(drawn));
     if (record.problem.empty()) return record;
     record.tail = log.substr(log.size() - std::min<size_t>(log.size(), 60));
     record.problem = name + ": " + record.problem;
@@ -110,7 +111,8 @@ void add_groups(const Lane& lane, std::vector<std::string>& lines) {
     const fs::path group = path / lane.group;
     if (!fs::exists(group, error)) continue;
     lines.push_back("group " + group.string());
-    for (auto at = fs::recursive_directory_iterator(group, error); !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
+    auto at = fs::recursive_directory_iterator(group, error);
+    for (; !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
       if (at->is_directory(error)) lines.push_back("group " + at->path().string());
     }
   }
@@ -118,7 +120,8 @@ void add_groups(const Lane& lane, std::vector<std::string>& lines) {
 
 void add_files(const Lane& lane, std::vector<std::string>& lines) {
   std::error_code error;
-  for (auto at = fs::recursive_directory_iterator(lane.folder, error); !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
+  auto at = fs::recursive_directory_iterator(lane.folder, error);
+  for (; !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
     const std::string path = at->path();
     if (path.starts_with(lane.data() + "/local/") || at->is_socket(error)) continue;
     lines.push_back("file " + path);
@@ -140,14 +143,16 @@ std::string world(const Lane& lane, const std::vector<pid_t>& own) {
   add_processes(own, lines);
   std::istringstream mounts(text_of("/proc/self/mounts"));
   for (std::string line; std::getline(mounts, line);) {
-    if (line.find(lane.folder) != std::string::npos || line.find(" /run") != std::string::npos) lines.push_back("mount " + line);
+    if (line.find(lane.folder) != std::string::npos || line.find(" /run") != std::string::npos)
+      lines.push_back("mount " + line);
   }
   std::istringstream links(text_of("/proc/self/net/dev"));
   for (std::string line; std::getline(links, line);) lines.push_back("link " + line.substr(0, line.find(':')));
   std::istringstream rules(output_of("nft list ruleset 2>&1; ip -4 addr show | grep inet"));
   for (std::string line; std::getline(rules, line);) lines.push_back("rule " + line);
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator("/run/netns", error)) lines.push_back("namespace " + entry.path().string());
+  for (const auto& entry : fs::directory_iterator("/run/netns", error))
+    lines.push_back("namespace " + entry.path().string());
   add_groups(lane, lines);
   add_files(lane, lines);
   std::ranges::sort(lines);

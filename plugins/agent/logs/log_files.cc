@@ -11,6 +11,20 @@
 #include <utility>
 
 namespace drover::agent {
+namespace {
+
+// Takes so much out of the pipe.
+void drop(int pipe, size_t size) {
+  std::array<char, 4096> gone{};
+  while (size > 0) {
+    const ssize_t got = ::read(pipe, gone.data(), std::min(size, gone.size()));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return;
+    size -= static_cast<size_t>(got);
+  }
+}
+
+}  // namespace
 
 size_t fit_into_log(uint64_t size, uint64_t limit, std::string_view data, bool at_line_start) {
   const uint64_t room = size < limit ? limit - size : 0;
@@ -97,20 +111,6 @@ Status LogWriter::open_file(uint64_t number) {
   return ok_status();
 }
 
-namespace {
-
-void drop(int pipe, size_t size) {
-  std::array<char, 4096> gone{};
-  while (size > 0) {
-    const ssize_t got = ::read(pipe, gone.data(), std::min(size, gone.size()));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return;
-    size -= static_cast<size_t>(got);
-  }
-}
-
-}  // namespace
-
 Status LogWriter::write_all(std::string_view data) {
   ::lseek(fd_, 0, SEEK_END);
   while (!data.empty()) {
@@ -155,9 +155,9 @@ Status LogWriter::take(int pipe, std::string_view data) { return put(data, pipe)
 Status LogWriter::put(std::string_view data, int pipe) {
   while (!data.empty()) {
     const size_t now = fit_into_log(size_, limits_.bytes, data, at_line_start_);
-    const Status put = pipe < 0 ? write_all(data.substr(0, now)) : move_all(pipe, data.substr(0, now));
-    if (!put.ok() && pipe >= 0) drop(pipe, data.size() - now);
-    DROVER_RETURN_IF_ERROR(put);
+    const Status written = pipe < 0 ? write_all(data.substr(0, now)) : move_all(pipe, data.substr(0, now));
+    if (!written.ok() && pipe >= 0) drop(pipe, data.size() - now);
+    DROVER_RETURN_IF_ERROR(written);
     data.remove_prefix(now);
     if (data.empty()) break;
     if (const Status opened = open_file(number_ + 1); !opened.ok()) {
