@@ -2,7 +2,7 @@
 // start or a stop, and the next one over the same files. Lanes live beside each other, each with its own processes,
 // mounts and network.
 //   DROVER_CRASH_STEPS_SEEDS=FIRST-LAST   these lives, and not those from 1 on for which there is time
-//   DROVER_CRASH_STEPS_TIME=SECONDS       time for those (45)
+//   DROVER_CRASH_STEPS_TIME=SECONDS       time for those (50)
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
@@ -198,7 +198,7 @@ class LaneOfLives {
 
 struct Range {
   uint64_t first = 1, last = 1'000'000;
-  std::chrono::seconds time{45};
+  std::chrono::seconds time{50};
 };
 
 // The first process of a lane's own processes.
