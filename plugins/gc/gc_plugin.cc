@@ -12,10 +12,10 @@
 namespace drover::gc {
 namespace {
 
-// However much there is to forget, the apply thread is done with one entry of it in less than two milliseconds
-// (apply_bench).
-constexpr size_t kEvalsAnEntry = 150;
-constexpr size_t kAllocsAnEntry = 50;
+// However much there is to forget, the apply thread is done with one entry of it in some two milliseconds
+// (fill_bench, with a million allocations).
+constexpr size_t kEvalsAnEntry = 25;
+constexpr size_t kAllocsAnEntry = 40;
 constexpr size_t kDeploymentsAnEntry = 50;
 constexpr size_t kJobsAnEntry = 30;  // with all their versions
 constexpr size_t kNodesAnEntry = 60;

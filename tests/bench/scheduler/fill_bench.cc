@@ -262,8 +262,8 @@ void fill(int nodes, int allocations, Form form) {
        cursor->valid() && allocs.size() < 10000; cursor->next()) {
     allocs.emplace_back(cursor->key());
   }
-  steps("evaluations", 150, server.evals(), [](v1::EvalsDeleted& all, const std::string& id) { all.add_eval_ids(id); });
-  steps("allocations", 50, allocs, [](v1::EvalsDeleted& all, const std::string& id) { all.add_alloc_ids(id); });
+  steps("evaluations", 25, server.evals(), [](v1::EvalsDeleted& all, const std::string& id) { all.add_eval_ids(id); });
+  steps("allocations", 40, allocs, [](v1::EvalsDeleted& all, const std::string& id) { all.add_alloc_ids(id); });
 }
 
 }  // namespace
