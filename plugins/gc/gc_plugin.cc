@@ -12,7 +12,7 @@
 namespace drover::gc {
 namespace {
 
-// However much there is to forget, the apply thread is done with one entry of it in some two milliseconds
+// However much there is to forget, the apply thread is soon done with one entry of it: some milliseconds
 // (fill_bench, with a million allocations).
 constexpr size_t kEvalsAnEntry = 25;
 constexpr size_t kAllocsAnEntry = 40;

@@ -14,7 +14,7 @@ namespace drover::scheduler {
 
 // At most so many identifiers in one request.
 inline constexpr int kMaxDeletionIds = 7281;
-// Evaluations that one entry deletes: the apply thread is done with it in some two milliseconds
+// Evaluations that one entry deletes: the apply thread is done with it in some milliseconds
 // (fill_bench, with a million evaluations of as many jobs).
 inline constexpr size_t kDeletionsAnEntry = 25;
 
