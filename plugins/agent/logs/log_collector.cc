@@ -62,6 +62,10 @@ Status LogCollector::start() {
   if (epoll_ < 0) return errno_status(errno, "create an epoll instance for task logs");
   wake_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (wake_ < 0) return errno_status(errno, "create an eventfd for task logs");
+  {
+    MutexLock lock(look_mutex_);
+    if (::pipe2(look_.data(), O_CLOEXEC | O_NONBLOCK) != 0) return errno_status(errno, "create a pipe for task logs");
+  }
   epoll_event event{};
   event.events = EPOLLIN;
   event.data.u64 = 0;
@@ -83,7 +87,8 @@ void LogCollector::stop() {
     sources_.clear();
     ids_.clear();
   }
-  for (int* fd : {&epoll_, &wake_}) {
+  MutexLock lock(look_mutex_);
+  for (int* fd : {&epoll_, &wake_, &look_[0], &look_[1]}) {
     if (*fd >= 0) ::close(*fd);
     *fd = -1;
   }
@@ -164,31 +169,32 @@ void LogCollector::notify(const std::string& key) {
   if (growth) growth->grew();
 }
 
+size_t LogCollector::look(int pipe, std::vector<char>& buffer) {
+  MutexLock lock(look_mutex_);
+  ssize_t seen = 0, got = 0;
+  do seen = ::tee(pipe, look_[1], buffer.size(), SPLICE_F_NONBLOCK);
+  while (seen < 0 && errno == EINTR);
+  if (seen <= 0) return 0;
+  do got = ::read(look_[0], buffer.data(), static_cast<size_t>(seen));
+  while (got < 0 && errno == EINTR);
+  DROVER_CHECK(got == seen);  // nobody else has the other end
+  return static_cast<size_t>(got);
+}
+
 void LogCollector::pump(Source& source, bool until_empty) {
   bool wrote = false;
   {
     MutexLock lock(source.mutex);
     source.buffer.resize(kReadBytes);
-    // A look at what comes, which leaves it where it is: an agent that is killed has taken nothing along.
-    std::array<int, 2> look{-1, -1};
-    const bool looks = ::pipe2(look.data(), O_CLOEXEC | O_NONBLOCK) == 0;
     for (int reads = 0; until_empty || reads < kReadsInARow; ++reads) {
-      ssize_t size = looks ? ::tee(source.fd, look[1], source.buffer.size(), SPLICE_F_NONBLOCK) : 0;
-      if (size < 0 && errno == EINTR) continue;
-      if (looks && size <= 0) break;
-      size = ::read(looks ? look[0] : source.fd, source.buffer.data(), source.buffer.size());
-      if (size < 0 && errno == EINTR) continue;
-      if (size <= 0) break;
+      const size_t size = look(source.fd, source.buffer);
+      if (size == 0) break;
       wrote = true;
-      const std::string_view data(source.buffer.data(), static_cast<size_t>(size));
-      Status status = looks ? source.writer.take(source.fd, data) : source.writer.append(data);
+      const Status status = source.writer.take(source.fd, {source.buffer.data(), size});
       if (!status.ok() && !source.failed) {
         log::error("logs", "task output is lost", {{"stream", source.key}, {"error", status.message()}});
       }
       source.failed = !status.ok();
-    }
-    for (const int fd : look) {
-      if (fd >= 0) ::close(fd);
     }
     // An idle task keeps no buffer.
     source.buffer = {};

@@ -5,6 +5,8 @@
 // agent plugin. Thread "logs" waits for bytes; everything else is [any].
 #pragma once
 
+#include <array>
+#include <vector>
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -65,6 +67,9 @@ class LogCollector {
   struct Source;
   void run(std::stop_token stop);
   void pump(Source& source, bool until_empty);
+  // A copy of what stands at the head of the pipe, where it stays: an agent that is killed has taken nothing along.
+  // Gives its size.
+  size_t look(int pipe, std::vector<char>& buffer);
   void notify(const std::string& key);
   std::shared_ptr<Source> find(const std::string& key);
 
@@ -76,6 +81,8 @@ class LogCollector {
   std::map<uint64_t, std::shared_ptr<Source>> sources_ DROVER_GUARDED_BY(mutex_);
   std::map<std::string, uint64_t> ids_ DROVER_GUARDED_BY(mutex_);
   std::map<std::string, std::weak_ptr<LogGrowth>> growth_ DROVER_GUARDED_BY(mutex_);
+  Mutex look_mutex_;
+  std::array<int, 2> look_ DROVER_GUARDED_BY(look_mutex_) = {-1, -1};  // a pipe, empty but within look()
 };
 
 }  // namespace drover::agent

@@ -111,59 +111,42 @@ Status LogWriter::open_file(uint64_t number) {
   return ok_status();
 }
 
-Status LogWriter::write_all(std::string_view data) {
-  ::lseek(fd_, 0, SEEK_END);
-  while (!data.empty()) {
-    const ssize_t wrote = ::write(fd_, data.data(), data.size());
-    if (wrote < 0) {
-      if (errno == EINTR) continue;
-      return errno_status(errno, "write " + folder_ + "/" + log_file_name(base_, number_));
+Result<size_t> LogWriter::write_some(std::string_view data, int pipe) {
+  for (;;) {
+    const off_t begin = ::lseek(fd_, 0, SEEK_END);
+    off_t end = begin;
+    ssize_t wrote = pipe < 0 ? -1 : ::splice(pipe, nullptr, fd_, &end, data.size(), SPLICE_F_NONBLOCK);
+    if (pipe < 0 || (wrote < 0 && errno == EINVAL)) {
+      wrote = ::pwrite(fd_, data.data(), data.size(), begin);
+      if (pipe >= 0 && wrote > 0) drop(pipe, static_cast<size_t>(wrote));
     }
-    size_ += static_cast<uint64_t>(wrote);
-    at_line_start_ = wrote > 0 ? data[static_cast<size_t>(wrote) - 1] == '\n' : at_line_start_;
-    data.remove_prefix(static_cast<size_t>(wrote));
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote < 0 && errno == EAGAIN) return size_t{0};
+    if (wrote < 0) return errno_status(errno, "write " + folder_ + "/" + log_file_name(base_, number_));
+    size_ = static_cast<uint64_t>(begin + wrote);
+    if (wrote > 0) at_line_start_ = data[static_cast<size_t>(wrote) - 1] == '\n';
+    return static_cast<size_t>(wrote);
   }
-  return ok_status();
-}
-
-// Ends early where the pipe has less: somebody else has read from it.
-Status LogWriter::move_all(int pipe, std::string_view data) {
-  while (!data.empty()) {
-    off_t end = ::lseek(fd_, 0, SEEK_END);
-    const ssize_t moved = ::splice(pipe, nullptr, fd_, &end, data.size(), SPLICE_F_NONBLOCK);
-    if (moved < 0 && errno == EINTR) continue;
-    if (moved == 0 || (moved < 0 && errno == EAGAIN)) return ok_status();
-    if (moved < 0) {
-      const int error = errno;
-      const Status written = error == EINVAL ? write_all(data)
-                                             : errno_status(error, "write " + folder_ + "/" +
-                                                                   log_file_name(base_, number_));
-      drop(pipe, data.size());
-      return written;
-    }
-    size_ = static_cast<uint64_t>(end);
-    at_line_start_ = data[static_cast<size_t>(moved) - 1] == '\n';
-    data.remove_prefix(static_cast<size_t>(moved));
-  }
-  return ok_status();
 }
 
 Status LogWriter::append(std::string_view data) { return put(data, -1); }
 
-Status LogWriter::take(int pipe, std::string_view data) { return put(data, pipe); }
+Status LogWriter::take(int pipe, std::string_view data) {
+  const Status status = put(data, pipe);
+  if (!status.ok()) drop(pipe, data.size());
+  return status;
+}
 
-Status LogWriter::put(std::string_view data, int pipe) {
+Status LogWriter::put(std::string_view& data, int pipe) {
   while (!data.empty()) {
-    const size_t now = fit_into_log(size_, limits_.bytes, data, at_line_start_);
-    const Status written = pipe < 0 ? write_all(data.substr(0, now)) : move_all(pipe, data.substr(0, now));
-    if (!written.ok() && pipe >= 0) drop(pipe, data.size() - now);
-    DROVER_RETURN_IF_ERROR(written);
-    data.remove_prefix(now);
-    if (data.empty()) break;
-    if (const Status opened = open_file(number_ + 1); !opened.ok()) {
-      if (pipe >= 0) drop(pipe, data.size());
-      return opened;
+    for (size_t fits = fit_into_log(size_, limits_.bytes, data, at_line_start_); fits > 0;) {
+      DROVER_TRY(const size_t wrote, write_some(data.substr(0, fits), pipe));
+      if (wrote == 0) return ok_status();  // the pipe has less: somebody else has read from it
+      data.remove_prefix(wrote);
+      fits -= wrote;
     }
+    if (data.empty()) break;
+    DROVER_RETURN_IF_ERROR(open_file(number_ + 1));
     const std::vector<LogExtent> files = list_log_files(folder_, base_);
     for (size_t i = 0; i + limits_.files < files.size(); ++i) {
       ::unlink((folder_ + "/" + log_file_name(base_, files[i].number)).c_str());

@@ -50,17 +50,17 @@ class LogWriter {
   ~LogWriter();
 
   Status append(std::string_view data);
-  // The same for what stands at the head of a pipe: moved by the kernel, it is in one of the two at any time, so whoever
-  // is killed loses and repeats nothing. Where the file's system can't do that, it is in both for a moment. What
+  // The same for what stands at the head of a pipe: moved by the kernel, it is in one of the two at any time, so who is
+  // killed loses and repeats nothing. Where the file's system can't do that, it is in both for a moment. What
   // cannot be written is gone from the pipe all the same.
   Status take(int pipe, std::string_view data);
 
  private:
-  Status put(std::string_view data, int pipe);
   LogWriter(std::string folder, std::string base, Limits limits);
   Status open_file(uint64_t number);
-  Status write_all(std::string_view data);
-  Status move_all(int pipe, std::string_view data);
+  // Both: from the pipe, or from the memory where that is -1. What put() has not written stays in `data`.
+  Status put(std::string_view& data, int pipe);
+  Result<size_t> write_some(std::string_view data, int pipe);  // 0: the pipe is empty
 
   std::string folder_, base_;
   Limits limits_;
