@@ -38,6 +38,7 @@ class Servers final : public Caller {
 
   void call(CallContext context, std::string request, std::function<void(Result<Reply>)> done) override {
     if (context.method == "/drover.v1.NodeVariables/Read" && context.query.min_index > 0) {
+      const std::lock_guard lock(mutex_);
       kept_.push_back(std::move(done));  // it does not change
       return;
     }
@@ -96,97 +97,52 @@ class Servers final : public Caller {
   const std::string allocation_;
   Page& page_;
   agent::FakeServers servers_;
+  std::mutex mutex_;
   std::vector<std::function<void(Result<Reply>)>> kept_;
 };
 
-class Declared final : public Declarations {
+// Takes what plugins declare besides handlers.
+class Declared final : public agent::FakeDeclarations {
  public:
   Result<TableId> table(TableSpec) override { return TableId{}; }
-  Result<TableId> other_table(std::string_view) override { return not_found("no tables"); }
-  Status command(std::string, ApplyFunction) override { return ok_status(); }
-  Status service(std::string_view, std::vector<MethodBinding>) override { return ok_status(); }
   Status configuration(std::string block, ConfigSchema schema) override {
     auto& options = schemas[block == "plugin" ? "plugin " + plugin : block].options;
     for (ConfigOption& option : schema.options) options.push_back(std::move(option));
     return ok_status();
   }
-  Status extension(std::string point, std::string name, void* implementation) override {
-    extensions[{std::move(point), std::move(name)}] = implementation;
-    return ok_status();
-  }
   std::string plugin;  // whose turn it is
   std::map<std::string, ConfigSchema> schemas;
-  agent::Extensions extensions;
 };
 
-// One plugin's view of the agent. The fake host of the agent's tests has no blocks but "client", and runs tasks at
-// once.
-class NodeHost final : public Host {
+// One plugin's view of the agent: with its own rows and its own block, and with threads for what is posted.
+class NodeHost final : public agent::FakeHost {
  public:
-  NodeHost(const AgentInfo& info, Servers& servers, std::unique_ptr<LocalStore> rows, const Declared& declared,
-           const ConfigBlock& client, std::optional<ConfigBlock> own)
-      : info_(info),
+  NodeHost(const std::string& folder, Servers& servers, std::unique_ptr<LocalStore> rows, const Declared& declared,
+           const ConfigBlock& node, std::optional<ConfigBlock> own)
+      : FakeHost(folder, servers.node(), *rows, false),
         servers_(servers),
         rows_(std::move(rows)),
-        declared_(declared),
-        client_(client),
-        own_(std::move(own)),
-        base_(info.data_dir, servers.node(), *rows_, false) {}
-  const AgentInfo& agent() const override { return info_; }
-  Clock& clock() override { return base_.clock(); }
+        own_(std::move(own)) {
+    info_.client = true;
+    client = node;
+    extensions = declared.extensions;
+  }
   Caller& caller() override { return servers_; }
-  Metrics& metrics() override { return base_.metrics(); }
-  LocalStore& local_store() override { return *rows_; }
   const ConfigBlock* configuration(std::string_view block) const override {
-    if (block == "client") return &client_;
-    return block == "plugin" && own_ ? &*own_ : nullptr;
+    return block == "plugin" && own_ ? &*own_ : FakeHost::configuration(block);
   }
-  std::string configuration_json() const override { return "{}"; }
-  Result<Applied> propose(std::string_view, std::string, SteadyTime, uint64_t) override { return none_; }
-  void propose(std::string_view, std::string, SteadyTime, uint64_t, std::function<void(Result<Applied>)> d) override {
-    d(none_);
-  }
-  uint64_t term() const override { return 0; }
-  std::shared_ptr<const ReadView> snapshot() override { return nullptr; }
-  Result<std::shared_ptr<const ReadView>> snapshot_at(uint64_t, SteadyTime, std::stop_token) override { return none_; }
-  std::pair<std::shared_ptr<const ReadView>, std::unique_ptr<ChangeSubscription>> follow(
-      std::vector<TableId>) override {
-    return {};
-  }
-  Result<TableId> find_table(std::string_view) const override { return not_found("no tables"); }
-  RaftInfo raft() const override { return {}; }
-  RaftControl* raft_control() override { return nullptr; }
-  void identify_node(Uuid node, std::string secret) override { base_.identify_node(node, std::move(secret)); }
-  std::optional<Uuid> local_node() const override { return base_.local_node(); }
-  std::vector<std::string> methods() const override { return {}; }
   void post(std::function<void()> task) override { std::thread(std::move(task)).detach(); }
   void post_after(std::chrono::nanoseconds delay, std::function<void()> task) override {
     std::thread([delay, task = std::move(task)] {
-      std::this_thread::sleep_for(delay);
+      std::this_thread::sleep_for(delay);  // the delay itself, not a wait for something
       task();
     }).detach();
   }
-  void* find_extension(std::string_view point, std::string_view name) const override {
-    const auto at = declared_.extensions.find({std::string(point), std::string(name)});
-    return at == declared_.extensions.end() ? nullptr : at->second;
-  }
-  std::vector<std::string> extension_names(std::string_view point) const override {
-    std::vector<std::string> names;
-    for (const auto& [key, implementation] : declared_.extensions) {
-      if (key.first == point) names.push_back(key.second);
-    }
-    return names;
-  }
 
  private:
-  const Status none_ = unavailable("not a server");
-  const AgentInfo& info_;
   Servers& servers_;
-  std::unique_ptr<LocalStore> rows_;
-  const Declared& declared_;
-  const ConfigBlock& client_;
+  const std::unique_ptr<LocalStore> rows_;
   const std::optional<ConfigBlock> own_;
-  agent::FakeHost base_;
 };
 
 v1::Task task_of(const StoryTask& drawn, size_t number, const Lane& lane) {
@@ -304,9 +260,6 @@ void run_agent(const Lane& lane, const Story& story, const std::string& allocati
   if (wanted != kRemoved) place(lane, story, allocation, servers.node());
   if (wanted == kStopped) servers.node().stop(allocation);
 
-  AgentInfo info{
-      .name = "node-1", .region = "global", .datacenter = "dc1", .version = "0.1.0", .data_dir = lane.data()};
-  info.client = true;
   Declared declared;
   std::vector<std::pair<std::string, Plugin*>> plugins;
   for (const auto& [name, open] : modules) {
@@ -326,7 +279,8 @@ void run_agent(const Lane& lane, const Story& story, const std::string& allocati
     if (name == "raw_exec") own = checked("enabled = true\n", declared.schemas["plugin raw_exec"], page);
     auto rows = (*database)->space(name);
     if (name == "agent") rows_of_agent = rows.get();
-    hosts.push_back(std::make_unique<NodeHost>(info, servers, std::move(rows), declared, client, std::move(own)));
+    hosts.push_back(
+        std::make_unique<NodeHost>(lane.data(), servers, std::move(rows), declared, client, std::move(own)));
     if (const Status status = plugin->start(*hosts.back()); !status.ok())
       give_up(name + ": " + status.message(), page);
   }

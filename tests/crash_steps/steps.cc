@@ -46,7 +46,6 @@ void count_steps(Page* page) { counted = page; }
   }                                                                                 \
   static_assert(true)
 
-#pragma GCC diagnostic ignored "-Wnonnull-compare"
 DROVER_STEP(int, mkdir, (const char* path, mode_t mode) noexcept, (path, mode));
 DROVER_STEP(int, mkdirat, (int at, const char* path, mode_t mode) noexcept, (at, path, mode));
 DROVER_STEP(int, mkfifo, (const char* path, mode_t mode) noexcept, (path, mode));

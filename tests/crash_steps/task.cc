@@ -1,4 +1,5 @@
-// What the tasks of a life run: NAME FILE…. It says what its files hold, then counts lines, in its output and in a file.
+// The program of a life's tasks: NAME FILE…. It says what its files hold, then counts lines, in its output and in a
+// file.
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>

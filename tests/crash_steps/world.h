@@ -1,4 +1,4 @@
-// What a lane sees of the agent's doings: what its tasks have written, and what is there of it.
+// A lane's look at the agent's doings: the files of its tasks, and everything else that is there of it.
 #pragma once
 
 #include <sys/types.h>

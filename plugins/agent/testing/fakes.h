@@ -306,7 +306,7 @@ class MemoryStore final : public LocalStore {
 
 using Extensions = std::map<std::pair<std::string, std::string>, void*>;  // by point and name
 
-class FakeHost final : public Host {
+class FakeHost : public Host {
  public:
   FakeHost(std::string data_dir, FakeServers& servers, LocalStore& store, bool dev_mode)
       : servers_(servers), store_(store) {
@@ -357,9 +357,11 @@ class FakeHost final : public Host {
   Extensions extensions;              // before the agent starts, as the following
   std::optional<ConfigBlock> client;  // the agent's configuration
 
+ protected:
+  AgentInfo info_;
+
  private:
   const Status none_ = unavailable("not a server");
-  AgentInfo info_;
   SystemClock clock_;
   Metrics metrics_;
   FakeServers& servers_;
@@ -386,7 +388,7 @@ class Recorder final : public MessageStream {
 };
 
 // Takes the handlers, as the kernel does.
-class FakeDeclarations final : public Declarations {
+class FakeDeclarations : public Declarations {
  public:
   Result<TableId> table(TableSpec) override { return unimplemented("no tables"); }
   Result<TableId> other_table(std::string_view) override { return unimplemented("no tables"); }

@@ -1,4 +1,4 @@
-// What allocations hold of one node, in the order in which they came. Pure.
+// The holdings of one node's allocations, in the order in which they came. Pure.
 //
 // A node may hold thousands, and every plan copies the nodes that it changes: copies share all but the last few.
 #pragma once
