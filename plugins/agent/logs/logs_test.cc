@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -116,6 +117,47 @@ TEST(LogWriter, GoesOnWithTheNewestFile) {
   auto writer = LogWriter::open(folder.path(), "web.stdout", {.bytes = 100, .files = 10});
   ASSERT_TRUE(writer->append("more\n").ok());
   EXPECT_EQ("new\nmore\n", read_file(folder.path() + "/web.stdout.1"));
+}
+
+struct Pipe {
+  explicit Pipe(std::string_view text) {
+    EXPECT_EQ(0, ::pipe2(ends, O_CLOEXEC | O_NONBLOCK));
+    EXPECT_EQ(static_cast<ssize_t>(text.size()), ::write(ends[1], text.data(), text.size()));
+  }
+  ~Pipe() {
+    for (const int end : ends) ::close(end);
+  }
+  std::string rest() const {
+    char text[100];
+    const ssize_t size = ::read(ends[0], text, sizeof text);
+    return {text, static_cast<size_t>(std::max<ssize_t>(size, 0))};
+  }
+  int ends[2];
+};
+
+TEST(LogWriter, TakesFromAPipeAsMuchAsItIsShown) {
+  TemporaryFolder folder;
+  auto writer = LogWriter::open(folder.path(), "web.stdout", {.bytes = 10, .files = 2});
+  const Pipe pipe("line 1\nline 2\nline 3\nline 4\n");
+
+  ASSERT_TRUE(writer->take(pipe.ends[0], "line 1\nline 2\nline 3\n").ok());
+
+  EXPECT_EQ("line 2\n", read_file(folder.path() + "/web.stdout.1"));
+  EXPECT_EQ("line 3\n", read_file(folder.path() + "/web.stdout.2"));
+  EXPECT_EQ("line 4\n", pipe.rest());
+}
+
+// Else it would come again and again, before what can be written.
+TEST(LogWriter, TakesFromAPipeWhatItCannotWrite) {
+  TemporaryFolder folder;
+  auto writer = LogWriter::open(folder.path(), "web.stdout", {.bytes = 10, .files = 2});
+  std::filesystem::create_directory(folder.path() + "/web.stdout.1");
+  const Pipe pipe("line 1\nline 2\nline 3\nline 4\n");
+
+  EXPECT_FALSE(writer->take(pipe.ends[0], "line 1\nline 2\nline 3\n").ok());
+
+  EXPECT_EQ("line 1\n", read_file(folder.path() + "/web.stdout.0"));
+  EXPECT_EQ("line 4\n", pipe.rest());
 }
 
 // A task's end of the FIFO: opened for reading and writing, as drivers do.
