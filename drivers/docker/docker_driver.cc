@@ -43,6 +43,7 @@ void DockerDriver::stop() {
     if (entry.task) entry.task->let_go();
   }
   if (!running_) return;
+  running_->cores.stop();
   running_->puller.stop();
   running_->keeper.stop();
   running_->dangling.stop();
@@ -113,6 +114,7 @@ Result<driver::StartTaskResponse> DockerDriver::start_known(const driver::TaskCo
                                                              .container = started.container,
                                                              .reads_logs = reads_logs(config),
                                                              .position_file = position_file(started.handle.container)});
+  running_->cores.follow(started.handle.container, started.cores_file, started.container.cpuset_cpus);
   driver::StartTaskResponse response;
   driver::TaskHandle& handle = *response.mutable_handle();
   handle.set_version(kHandleVersion);
@@ -143,6 +145,11 @@ Status DockerDriver::recover_task(const driver::TaskHandle& handle) {
   if (!container) return unavailable("the container of task " + config.id() + ": " + container.status().message());
   (void)node_of(&config);
   running_->keeper.use(kept->image, config.id());
+  const auto options = read_container_options(config.msgpack_driver_config());
+  const auto known = facts();
+  if (options && known)
+    running_->cores.follow(kept->container, shared_cores_file(config, *options, known->cgroup_version),
+                           container->cpuset_cpus);
   const MutexLock lock(mutex_);
   if (is_stopped_) return stopping();
   Entry& entry = tasks_[config.id()];
@@ -200,6 +207,7 @@ Status DockerDriver::destroy_task(std::string_view id, bool force) {
     tasks_.erase(at);
   }
   task->let_go();
+  running_->cores.forget(task->id());
   if (options_.removes_containers) {
     // One that stays is found again as belonging to no task.
     if (const Status removed = remove_container(running_->engine, task->id()); !removed.ok())

@@ -1,6 +1,7 @@
 // The parts of a configured driver. Made once; each has its own threads and locks.
 #pragma once
 
+#include "cores/shared_cores.h"
 #include "dangling/dangling.h"
 #include "docker_driver.h"
 #include "engine/engine.h"
@@ -13,6 +14,7 @@ struct DockerDriver::Running {
   Running(std::string socket, const PluginOptions& options, const std::string& state_folder,
           std::function<std::optional<DanglingContainers::Held>()> held)
       : engine(std::move(socket)),
+        cores(engine),
         puller(engine),
         keeper(engine, options.removes_images ? std::optional(options.image_delay) : std::nullopt,
                state_folder.empty() ? std::string() : state_folder + "/images"),
@@ -26,6 +28,7 @@ struct DockerDriver::Running {
   }
 
   Engine engine;
+  SharedCores cores;
   ImagePuller puller;
   ImageKeeper keeper;
   DanglingContainers dangling;

@@ -1,8 +1,8 @@
 #include "command_line.h"
 
 #include <algorithm>
-#include <charconv>
 
+#include "drover/core_list.h"
 #include "nomad/plugins/driver.pb.h"
 
 namespace drover::qemu {
@@ -19,13 +19,6 @@ std::string escaped(std::string_view value) {
   std::string out;
   for (const char c : value) out.append(c == ',' ? 2 : 1, c);
   return out;
-}
-
-// Below zero: it is none.
-int number_of(std::string_view text) {
-  int number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size() ? number : -1;
 }
 
 std::string name_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
@@ -118,24 +111,10 @@ Result<std::vector<std::string>> arguments_of(const QemuTask& task, const driver
   DROVER_RETURN_IF_ERROR(add_network(task, config, words));
   if (task.accelerator == "kvm") {
     words.insert(words.end(), {"-enable-kvm", "-cpu", "host"});
-    if (const int count = count_processors(config.resources().linux_resources().cpuset_cpus()); count > 0)
-      words.insert(words.end(), {"-smp", std::to_string(count)});
+    DROVER_TRY(const CoreList cores, parse_core_list(config.resources().linux_resources().cpuset_cpus()));
+    if (!cores.empty()) words.insert(words.end(), {"-smp", std::to_string(cores.size())});
   }
   return words;
-}
-
-int count_processors(std::string_view list) {
-  int count = 0;
-  while (!list.empty()) {
-    const std::string_view range = list.substr(0, std::min(list.find(','), list.size()));
-    const size_t dash = range.find('-');
-    const int first = number_of(range.substr(0, dash));
-    const int last = dash == std::string_view::npos ? first : number_of(range.substr(dash + 1));
-    if (first < 0 || last < first) return 0;
-    count += last - first + 1;
-    list.remove_prefix(std::min(range.size() + 1, list.size()));
-  }
-  return count;
 }
 
 std::optional<std::string> parse_version(std::string_view text) {

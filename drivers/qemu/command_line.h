@@ -15,14 +15,11 @@ inline constexpr std::string_view kMonitorSocket = "qm.sock";  // both in the ta
 inline constexpr std::string_view kAgentSocket = "qa.sock";
 
 // The arguments of qemu. `image`: its resolved path. Errors: invalid_argument for memory that it does not take, a path
-// that is too long for a socket, and ports that the task does not have.
+// that is too long for a socket, ports that the task does not have, and what is no list of cores.
 Result<std::vector<std::string>> arguments_of(const QemuTask& task, const driver::TaskConfig& config,
                                               const std::string& image);
 
 // "7.2.22" of what `qemu-system-x86_64 --version` says; nothing when it names none.
 std::optional<std::string> parse_version(std::string_view text);
-
-// How many processors a list such as "0-3,7" names.
-int count_processors(std::string_view list);
 
 }  // namespace drover::qemu

@@ -191,15 +191,6 @@ TEST(CommandLine, RefusesWhatQemuWouldNotTake) {
   }
 }
 
-TEST(CommandLine, CountsProcessors) {
-  const struct {
-    const char* list;
-    int count;
-  } cases[] = {{"", 0},  {"3", 1},  {"0-3", 4}, {"0,2,4", 3}, {"0-1,8-11", 6},
-               {"x", 0}, {"1-", 0}, {"1x2", 0}, {"3-1", 0}};
-  for (const auto& c : cases) EXPECT_EQ(c.count, count_processors(c.list)) << c.list;
-}
-
 TEST(Version, IsReadFromWhatQemuSays) {
   const struct {
     const char* text;

@@ -33,15 +33,12 @@ void add_without_effect(ConfigSchema& schema) {
   struct Known {
     const char* name;
     Type type;
-    const char* api_name = "";
   };
-  const Known options[] = {{"reservable_cores", Type::string, "ReserveableCores"},
-                           {"client_min_port", Type::integer},
+  const Known options[] = {{"client_min_port", Type::integer},
                            {"client_max_port", Type::integer},
                            {"no_host_uuid", Type::boolean},
                            {"state_dir", Type::string}};
-  for (const auto& [name, type, api_name] : options)
-    schema.options.push_back({.name = name, .type = type, .api_name = api_name});
+  for (const auto& [name, type] : options) schema.options.push_back({.name = name, .type = type});
 }
 
 // A client goes on for ever, so attempts and pauses are not the operator's to say.
@@ -174,7 +171,7 @@ ConfigOption reserved_block() {
                       {.name = "memory", .type = Type::integer, .default_text = "0", .help = "MB.", .min = 0},
                       {.name = "disk", .type = Type::integer, .default_text = "0", .help = "MB.", .min = 0},
                       {.name = "reserved_ports", .type = Type::string, .help = "Ports, such as 22,80,8500-8600."},
-                      {.name = "cores", .type = Type::string}}};
+                      {.name = "cores", .type = Type::string, .help = "Cores, such as 0 or 0-1,4."}}};
 }
 
 }  // namespace

@@ -78,7 +78,6 @@ void check_resources(const Place& place, const v1::Resources& resources) {
   place["cpu"].require(resources.cores() > 0 || resources.cpu() >= 1, "must be at least 1");
   place["cores"].require(resources.cores() >= 0, "must not be negative");
   place["cores"].require(resources.cores() == 0 || resources.cpu() == 0, "cores and cpu exclude each other");
-  place["cores"].unsupported(resources.cores() > 0, "resources.cores");
   place["memory"].require(resources.memory_mb() >= 10, "must be at least 10");
   place["memory_max"].require(resources.memory_max_mb() == 0 || resources.memory_max_mb() == -1 ||
                                   resources.memory_max_mb() >= resources.memory_mb(),

@@ -124,21 +124,14 @@ TEST_F(TaskCgroupsTest, LiesWhereNomadsLibrariesLook) {
   v2.remove("a1", "web");
   EXPECT_FALSE(fs::exists(v2.told_path("a1", "web")));
 
-  for (const char* name : {"freezer", "memory", "cpu", "cpuset"}) fs::create_directories(root_ + "/" + name);
-  file("cpuset/cpuset.cpus", "0-3\n");
-  file("cpuset/cpuset.mems", "0\n");
+  for (const char* name : {"freezer", "memory", "cpu"}) fs::create_directories(root_ + "/" + name);
   const TaskCgroups v1({.mode = CgroupLayout::Mode::v1,
-                        .v1 = {{"freezer", root_ + "/freezer"}, {"memory", root_ + "/memory"}, {"cpu", root_ + "/cpu"}},
-                        .cpuset = root_ + "/cpuset"},
+                        .v1 = {{"freezer", root_ + "/freezer"}, {"memory", root_ + "/memory"}, {"cpu", root_ + "/cpu"}}},
                        "mine");
   ASSERT_TRUE(v1.prepare().ok());
   ASSERT_TRUE(v1.create("a1", "web").ok());
-  EXPECT_EQ(v1.told_path("a1", "web"), root_ + "/cpuset/mine/share");
+  EXPECT_EQ(v1.told_path("a1", "web"), "");
   EXPECT_TRUE(fs::is_directory(root_ + "/freezer/mine/a1.web"));
-  std::ifstream cpus(root_ + "/cpuset/mine/share/cpuset.cpus");
-  std::string text;
-  EXPECT_TRUE(std::getline(cpus, text));
-  EXPECT_EQ(text, "0-3");
 
   const TaskCgroups none({}, "");
   EXPECT_TRUE(none.prepare().ok());

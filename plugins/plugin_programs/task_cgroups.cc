@@ -9,19 +9,11 @@
 namespace drover::plugin_programs {
 namespace {
 
-constexpr const char* kShare = "share";
-constexpr const char* kReserve = "reserve";
+constexpr const char* kShare = "/share.slice";
 
 Status make(const std::string& folder) {
   if (::mkdir(folder.c_str(), 0755) == 0 || errno == EEXIST) return ok_status();
   return failed_precondition("cannot make the control group " + folder + ": " + std::strerror(errno));
-}
-
-std::string read(const std::string& file) {
-  std::ifstream in(file);
-  std::string line;
-  std::getline(in, line);
-  return line;
 }
 
 // The kernel says no when the stream is closed.
@@ -50,7 +42,7 @@ Status TaskCgroups::prepare() const {
   if (is_v2_) {
     const std::string root = layout_.v2 + "/" + parent_;
     DROVER_RETURN_IF_ERROR(make(root));
-    for (const std::string& folder : {root, root + "/" + kShare + ".slice", root + "/" + kReserve + ".slice"}) {
+    for (const std::string& folder : {root, root + kShare}) {
       DROVER_RETURN_IF_ERROR(make(folder));
       DROVER_RETURN_IF_ERROR(write(folder + "/cgroup.subtree_control", "+cpuset +cpu +io +memory +pids"));
     }
@@ -58,16 +50,6 @@ Status TaskCgroups::prepare() const {
   }
   for (const char* controller : {"freezer", "memory", "cpu"}) {
     if (const std::string folder = of(controller); !folder.empty()) DROVER_RETURN_IF_ERROR(make(folder));
-  }
-  if (layout_.cpuset.empty()) return ok_status();
-  // A new cpuset is empty, and nothing can run in it until it has processors and memory.
-  const std::string& mount = layout_.cpuset;
-  const std::string cpuset = mount + "/" + parent_;
-  for (const std::string& folder : {cpuset, cpuset + "/" + kShare, cpuset + "/" + kReserve}) {
-    DROVER_RETURN_IF_ERROR(make(folder));
-    for (const char* file : {"/cpuset.mems", "/cpuset.cpus"}) {
-      if (read(folder + file).empty()) DROVER_RETURN_IF_ERROR(write(folder + file, read(mount + file)));
-    }
   }
   return ok_status();
 }
@@ -78,7 +60,7 @@ std::vector<std::string> TaskCgroups::folders(std::string_view alloc_id, std::st
   if (is_v2_) return {told_path(alloc_id, task)};
   for (const char* controller : {"freezer", "memory", "cpu"}) {
     const std::string parent = of(controller);
-    if (!parent.empty()) out.push_back(parent + "/" + std::string(alloc_id) + "." + std::string(task));
+    if (!parent.empty()) out.push_back(parent + "/" + cgroup_name(std::string(alloc_id) + "." + std::string(task)));
   }
   return out;
 }
@@ -89,12 +71,9 @@ std::string TaskCgroups::told_parent() const {
 }
 
 std::string TaskCgroups::told_path(std::string_view alloc_id, std::string_view task) const {
-  if (layout_.mode == CgroupLayout::Mode::none) return {};
-  if (is_v2_) {
-    return layout_.v2 + "/" + parent_ + "/" + kShare + ".slice/" + std::string(alloc_id) + "." + std::string(task) +
-           ".scope";
-  }
-  return layout_.cpuset.empty() ? std::string() : layout_.cpuset + "/" + parent_ + "/" + kShare;
+  if (!is_v2_) return {};
+  return layout_.v2 + "/" + parent_ + kShare + "/" + cgroup_name(std::string(alloc_id) + "." + std::string(task)) +
+         ".scope";
 }
 
 Status TaskCgroups::create(std::string_view alloc_id, std::string_view task) const {

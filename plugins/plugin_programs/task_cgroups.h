@@ -1,8 +1,8 @@
-// The control groups that drivers built with Nomad's own libraries expect the client to have made: a parent with a
-// shared and a reserved part, and in it one group a task. Other drivers do not look at them.
+// The control groups that drivers built with Nomad's own libraries expect the client to have made: one a task, below a
+// parent. Other drivers do not look at them. Who may use which cores is for a hook to say (linux_resources.cpuset_cgroup).
 //
 //   version 2:  <parent>/share.slice/<alloc>.<task>.scope
-//   version 1:  {freezer,memory,cpu}/<parent>/<alloc>.<task>, and cpuset/<parent>/share for all
+//   version 1:  {freezer,memory,cpu}/<parent>/<alloc>.<task>
 //
 // Where a group cannot be made (no rights, no controllers) the task goes without; that is logged once. Thin file
 // access; one owner, any thread after prepare().
@@ -25,7 +25,7 @@ class TaskCgroups {
   Status prepare() const;
   // The path that tasks are told as NOMAD_PARENT_CGROUP; empty without control groups.
   std::string told_parent() const;
-  // The path that the driver is told as linux_resources.cpuset_cgroup; empty without control groups.
+  // Version 2: the group of a task that reserves no cores, which the driver is told. Else empty.
   std::string told_path(std::string_view alloc_id, std::string_view task) const;
   Status create(std::string_view alloc_id, std::string_view task) const;
   // Those that are empty of processes; idempotent.

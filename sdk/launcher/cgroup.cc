@@ -330,7 +330,8 @@ Status Cgroup::remove() const {
     }
   }
   // The last task's group takes the common parent with it; while others are in there this fails, as it should.
-  for (auto parent = parents.rbegin(); parent != parents.rend(); ++parent) rmdir(parent->c_str());
+  const bool is_parent_ours = std::ranges::count(path_, '/') == 1;
+  for (auto parent = parents.rbegin(); is_parent_ours && parent != parents.rend(); ++parent) rmdir(parent->c_str());
   return status;
 }
 

@@ -27,6 +27,7 @@ struct BodyInput {
   const EngineFacts& engine;
   std::string image;  // a name or an ID
   int cores = 1;      // of the machine
+  std::string shared_cores{};  // those of a task that names and reserves none; empty: all
   // The content of the files that security_opt names, by the name as it is written there.
   std::map<std::string, std::string> seccomp_profiles{};
 };

@@ -31,6 +31,7 @@ struct World {
   PluginOptions plugin;
   EngineFacts engine;
   std::map<std::string, std::string> profiles;
+  std::string shared_cores{};
 };
 
 World small_world() {
@@ -70,6 +71,7 @@ Result<ContainerBody> make(const World& world, Json config) {
                          .engine = world.engine,
                          .image = "sha256:1",
                          .cores = 4,
+                         .shared_cores = world.shared_cores,
                          .seccomp_profiles = world.profiles});
 }
 
@@ -172,6 +174,12 @@ TEST(ContainerBody, HasEachOptionAtItsPlace) {
        "/HostConfig/CpusetCpus",
        "2,3",
        [](World& w) { w.task.mutable_resources()->mutable_linux_resources()->set_cpuset_cpus("2,3"); }},
+      {"shared cores", {}, "/HostConfig/CpusetCpus", "0-2", [](World& w) { w.shared_cores = "0-2"; }},
+      {"cpuset_cpus before shared cores",
+       {{"cpuset_cpus", "1"}},
+       "/HostConfig/CpusetCpus",
+       "1",
+       [](World& w) { w.shared_cores = "0-2"; }},
       {"pids_limit", {{"pids_limit", 10}}, "/HostConfig/PidsLimit", 10},
       {"the operator's pids_limit", {}, "/HostConfig/PidsLimit", 20, [](World& w) { w.plugin.pids_limit = 20; }},
       {"a lower pids_limit",

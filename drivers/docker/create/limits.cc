@@ -47,8 +47,11 @@ void add_memory(const BodyInput& input, Json& host) {
 void add_cpu(const BodyInput& input, Json& host) {
   const auto& given = input.task.resources().linux_resources();
   if (given.cpu_shares() > 0) host["CpuShares"] = std::max<int64_t>(given.cpu_shares(), 2);  // the kernel's least
-  const std::string& cpuset = input.options.cpuset_cpus.empty() ? given.cpuset_cpus() : input.options.cpuset_cpus;
-  if (!cpuset.empty()) host["CpusetCpus"] = cpuset;
+  for (const std::string* cores : {&input.options.cpuset_cpus, &given.cpuset_cpus(), &input.shared_cores}) {
+    if (cores->empty()) continue;
+    host["CpusetCpus"] = *cores;
+    break;
+  }
   if (!input.options.cpu_hard_limit) return;
   const int64_t period = input.options.cpu_cfs_period > 0 ? input.options.cpu_cfs_period : kDefaultPeriod;
   host["CpuPeriod"] = period;

@@ -110,6 +110,7 @@ Result<Container> read_container(std::string_view text) {
   out.stop_signal = signal.is_number_integer() ? std::to_string(signal.get<int>()) : text_at(config, "StopSignal");
   out.labels = texts_at(config, "Labels");
   out.log_driver = text_at(at(at(json, "HostConfig"), "LogConfig"), "Type");
+  out.cpuset_cpus = text_at(at(json, "HostConfig"), "CpusetCpus");
   read_networks(at(json, "NetworkSettings"), out);
   return out;
 }

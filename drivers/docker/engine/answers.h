@@ -28,6 +28,7 @@ struct Container {
   bool has_tty = false;
   std::string stop_signal;  // empty: SIGTERM
   std::string log_driver;
+  std::string cpuset_cpus;
   std::map<std::string, std::string> labels;
   std::string ip, ipv6;  // of the first network with one
   std::string network;   // its name

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "cores/shared_cores.h"
 #include "create/container_body.h"
 #include "create/parts.h"
 #include "drover/log.h"
@@ -110,6 +111,7 @@ class Start {
     const int64_t started_ns = container->started_ns > 0 ? container->started_ns : SystemClock().wall_ns();
     return Started{.handle = {.container = *id, .image = image_, .started_ns = started_ns, .port_map = body->port_map},
                    .container = *container,
+                   .cores_file = cores_file(),
                    .advertises_ipv6 = options_.advertise_ipv6};
   }
 
@@ -121,10 +123,13 @@ class Start {
                                                    .engine = parts_.facts,
                                                    .image = image_,
                                                    .cores = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)),
+                                                   .shared_cores = read_shared_cores(cores_file()),
                                                    .seccomp_profiles = std::move(profiles)}));
     for (const std::string& path : body.own_paths) DROVER_RETURN_IF_ERROR(check_own_path(path, task_.alloc_dir()));
     return body;
   }
+
+  std::string cores_file() const { return shared_cores_file(task_, options_, parts_.facts.cgroup_version); }
 
   // True when there shall be another try.
   bool pause(int tries) const { return tries + 1 < kTries && pause_for(kFirstPause * (1 << (2 * tries)), stop_); }

@@ -29,6 +29,7 @@ struct StartParts {
 struct Started {
   ContainerHandle handle;
   Container container;
+  std::string cores_file;  // of shared_cores_file()
   bool advertises_ipv6 = false;
 };
 

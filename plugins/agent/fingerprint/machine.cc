@@ -72,14 +72,12 @@ void describe_cpu(const ClientConfig& config, v1::Node& node) {
   const int64_t total = config.cpu_total_compute > 0 ? config.cpu_total_compute : mhz * cpu.cores;
   auto& attributes = *node.mutable_attributes();
   attributes["cpu.numcores"] = std::to_string(cpu.cores);
-  attributes["cpu.reservablecores"] = std::to_string(cpu.cores);
   attributes["cpu.frequency"] = std::to_string(mhz);
   attributes["cpu.totalcompute"] = std::to_string(total);
   if (!cpu.model.empty()) attributes["cpu.modelname"] = cpu.model;
   v1::NodeCpu& resources = *node.mutable_node_resources()->mutable_cpu();
   resources.set_cpu_shares(total);
   resources.set_total_cpu_cores(cpu.cores);
-  for (int core = 0; core < cpu.cores; ++core) resources.add_reservable_cpu_cores(static_cast<uint32_t>(core));
 }
 
 void describe_disk(const ClientConfig& config, v1::Node& node) {

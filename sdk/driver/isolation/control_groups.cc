@@ -8,9 +8,24 @@ namespace {
 
 constexpr int kMegabyteBits = 20;
 
+// Where the client has made a group of processors for the task: version 2 has the whole task in there, below the mount;
+// with version 1 its processes join that group besides.
+struct GivenCores {
+  std::string path;
+  std::string join_file;
+};
+
+GivenCores given_cores(const CgroupLayout& layout, const driver::TaskConfig& task) {
+  const std::string& told = task.resources().linux_resources().cpuset_cgroup();
+  if (told.empty() || layout.mode == CgroupLayout::Mode::none) return {};
+  if (layout.mode != CgroupLayout::Mode::v2) return {.path = {}, .join_file = told + "/cgroup.procs"};
+  const std::string mount = layout.v2 + "/";
+  return {.path = told.starts_with(mount) ? told.substr(mount.size()) : std::string(), .join_file = {}};
+}
+
 class InControlGroup final : public TaskIsolation {
  public:
-  explicit InControlGroup(Cgroup group) : group_(std::move(group)) {}
+  InControlGroup(Cgroup group, std::string cores_file) : group_(std::move(group)), cores_file_(std::move(cores_file)) {}
   std::string state() const override { return group_.path(); }
   void apply(Launcher::Start& start) const override {
     const std::string variable = "NOMAD_PARENT_CGROUP=";
@@ -18,12 +33,14 @@ class InControlGroup final : public TaskIsolation {
     start.environment.push_back(variable + group_.path().substr(0, group_.path().rfind('/')));
     const std::vector<std::string> files = group_.join_files();
     start.cgroup_files.insert(start.cgroup_files.end(), files.begin(), files.end());
+    if (!cores_file_.empty()) start.cgroup_files.push_back(cores_file_);
   }
   const Cgroup* cgroup() const override { return group_.is_empty() ? nullptr : &group_; }
   Status tear_down() const override { return group_.remove(); }
 
  private:
   const Cgroup group_;
+  const std::string cores_file_;  // of another group that the task is in, or empty
 };
 
 class ControlGroups final : public IsolationPart {
@@ -35,17 +52,22 @@ class ControlGroups final : public IsolationPart {
       if (needs.limits == CgroupLimits()) return std::unique_ptr<TaskIsolation>();
       return failed_precondition("this machine has no control groups by which the task could be limited");
     }
-    Cgroup group(layout_, parent_ + "/" + cgroup_name(task.id()));
-    DROVER_RETURN_IF_ERROR(group.create(needs.limits));
-    return std::unique_ptr<TaskIsolation>(std::make_unique<InControlGroup>(std::move(group)));
+    GivenCores cores = given_cores(layout_, task);
+    CgroupLimits limits = needs.limits;
+    if (!cores.join_file.empty()) limits.cpus.clear();
+    Cgroup group(layout_, cores.path.empty() ? parent_ + "/" + cgroup_name(task.id()) : cores.path);
+    DROVER_RETURN_IF_ERROR(group.create(limits));
+    return std::unique_ptr<TaskIsolation>(
+        std::make_unique<InControlGroup>(std::move(group), std::move(cores.join_file)));
   }
-  Result<std::unique_ptr<TaskIsolation>> recover(const driver::TaskConfig&, std::string_view state) override {
+  Result<std::unique_ptr<TaskIsolation>> recover(const driver::TaskConfig& task, std::string_view state) override {
     if (state.empty()) return std::unique_ptr<TaskIsolation>();
     // Whatever ".." reaches is not ours to kill.
     if (state.find("..") != std::string_view::npos) return invalid_argument("its control group cannot be its own");
     // The setting may have changed since; the task has not.
-    Cgroup group(layout_.mode == CgroupLayout::Mode::none ? detect_cgroups() : layout_, std::string(state));
-    return std::unique_ptr<TaskIsolation>(std::make_unique<InControlGroup>(std::move(group)));
+    const CgroupLayout layout = layout_.mode == CgroupLayout::Mode::none ? detect_cgroups() : layout_;
+    return std::unique_ptr<TaskIsolation>(
+        std::make_unique<InControlGroup>(Cgroup(layout, std::string(state)), given_cores(layout, task).join_file));
   }
 
  private:

@@ -72,7 +72,8 @@ struct CgroupUsage {
 // One task's folders. A value: it may be made again from the same layout and path at any time.
 class Cgroup {
  public:
-  // `path` is relative to each tree's root: "drover/<name>".
+  // `path` is relative to each tree's root: "drover/<name>". The group above comes and goes with its tasks; one that is
+  // deeper, "a/b/<name>", is somebody else's and stays.
   Cgroup(const CgroupLayout& layout, std::string path);
 
   const std::string& path() const { return path_; }

@@ -67,8 +67,9 @@ class IsolationPart {
 
 // A control group for each task, PARENT/<id>, in every tree of `layout`; with the mode `none` no task gets one. It
 // counts what the task uses, finds its processes wherever they hide, and limits them as the task needs. Tasks are told
-// the parent as NOMAD_PARENT_CGROUP. State: the group's path, under "cgroup". Errors: failed_precondition for limits on
-// a machine without control groups.
+// the parent as NOMAD_PARENT_CGROUP. A group of processors that the client has made (linux_resources.cpuset_cgroup) is
+// joined besides; with version 2 it is the task's group. State: the group's path, under "cgroup". Errors:
+// failed_precondition for limits on a machine without control groups.
 std::unique_ptr<IsolationPart> control_groups(CgroupLayout layout, std::string parent);
 // The limits that a task's resources ask for: memory and its reserve, processor shares, a quota when one is named, the
 // cores that are reserved. Errors: invalid_argument.
