@@ -11,6 +11,7 @@
 #include <set>
 #include <sstream>
 #include <thread>
+#include <utility>
 
 #include "drover/uuid.h"
 
@@ -91,12 +92,15 @@ bool is_number(const std::string& name) {
   return std::ranges::all_of(name, [](char c) { return c >= '0' && c <= '9'; });
 }
 
+// The lane's one launcher counts for nothing: it waits some seconds for the next agent, and ends.
 void add_processes(const std::vector<pid_t>& own, std::vector<std::string>& lines) {
+  bool has_launcher = false;
   for (const auto& entry : fs::directory_iterator("/proc")) {
     const std::string pid = entry.path().filename();
     if (!is_number(pid) || pid == "1" || std::ranges::find(own, std::atoi(pid.c_str())) != own.end()) continue;
     std::string words = text_of(entry.path() / "cmdline");
     std::ranges::replace(words, '\0', ' ');
+    if (words.starts_with("drover-launcher ") && !std::exchange(has_launcher, true)) continue;
     lines.push_back("process " + words);
   }
 }
