@@ -19,6 +19,20 @@ extern char** environ;
 
 namespace drover::agent {
 
+namespace {
+
+// Those that this agent knows before it has heard of any: itself, and those of its configuration.
+std::vector<std::string> own_servers(Host& host) {
+  std::vector<std::string> servers;
+  if (host.agent().server) servers.push_back(host.agent().advertise_rpc);
+  if (const ConfigBlock* configured = host.configuration("client")) {
+    for (std::string& server : configured_servers(*configured).value_or({})) servers.push_back(std::move(server));
+  }
+  return servers;
+}
+
+}  // namespace
+
 AgentPlugin::~AgentPlugin() { stop(SystemClock().steady()); }
 
 Status AgentPlugin::declare(Declarations& declare) {
@@ -39,10 +53,13 @@ Status AgentPlugin::declare(Declarations& declare) {
       "drover.v1.NodeMetadata", {method<&NodeMeta::read>("Read", &meta_), method<&NodeMeta::apply>("Apply", &meta_)}));
   DROVER_RETURN_IF_ERROR(declare.service("drover.v1.ClientIdentity", {method<&NodeProof::get>("Get", &proof_),
                                                                       method<&NodeProof::renew>("Renew", &proof_)}));
+  DROVER_RETURN_IF_ERROR(
+      declare.service("drover.v1.ClientServers", {method<&KnownServers::list>("List", &known_servers_),
+                                                  method<&KnownServers::set>("Set", &known_servers_)}));
   DROVER_RETURN_IF_ERROR(hooks_.declare(declare));
   DROVER_RETURN_IF_ERROR(declare.extend<AgentStats>("client", *this));
   DROVER_RETURN_IF_ERROR(declare.extend<NodeCalls>("agent", *this));
-  DROVER_RETURN_IF_ERROR(declare.extend<HeardServers>("agent", heard_servers_));
+  DROVER_RETURN_IF_ERROR(declare.extend<HeardServers>("agent", known_servers_));
   DROVER_RETURN_IF_ERROR(declare.extend<Command>(client_state_.name(), client_state_));
   return declare.extend<NodeLocator>("agent", *this);
 }
@@ -92,7 +109,8 @@ Status AgentPlugin::start(Host& host) {
       });
   status_ = std::make_unique<StatusReporter>(
       *client_, [this](const std::vector<Uuid>& ids) { return allocations_->describe(ids); });
-  registration_ = std::make_unique<Registration>(*client_, heard_servers_, [this](bool anew) { known(anew); });
+  known_servers_.configure(own_servers(host));
+  registration_ = std::make_unique<Registration>(*client_, known_servers_, [this](bool anew) { known(anew); });
   DROVER_RETURN_IF_ERROR(meta_.open(*store_, client_->config.meta, [this] { registration_->describe_anew(); })
                              .with_context("read this node's metadata"));
   DROVER_RETURN_IF_ERROR(registration_->describe());
@@ -189,15 +207,8 @@ std::map<std::string, std::string> AgentPlugin::stats() const {
   const Allocations* allocations = located_;
   if (!allocations) return {};
   const auto [last, ttl] = registration_->heartbeats();
-  std::string servers = host_->agent().server ? host_->agent().advertise_rpc : "";
-  if (const ConfigBlock* configured = host_->configuration("client")) {
-    for (const std::string& server : configured_servers(*configured).value_or({}))
-      servers += (servers.empty() ? "" : ",") + server;
-  }
-  for (const std::string& server : heard_servers_.rpc_addresses()) {
-    if (("," + servers + ",").find("," + server + ",") == std::string::npos)
-      servers += (servers.empty() ? "" : ",") + server;
-  }
+  std::string servers;
+  for (const std::string& server : known_servers_.all()) servers += (servers.empty() ? "" : ",") + server;
   return {{"node_id", client_->identity.id.to_string()},
           {"known_servers", std::move(servers)},
           {"num_allocations", std::to_string(allocations->all().size())},

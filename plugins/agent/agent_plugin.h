@@ -21,12 +21,12 @@
 #include "drover/plugin.h"
 #include "drover/thread_pool.h"
 #include "files/file_rpc.h"
-#include "heard_servers.h"
 #include "hooks/standard_hooks.h"
 #include "node_metrics.h"
 #include "offline/client_state_command.h"
 #include "registration.h"
 #include "rpc.h"
+#include "servers/known_servers.h"
 #include "status_reporter.h"
 
 namespace drover::agent {
@@ -64,7 +64,7 @@ class AgentPlugin final : public Plugin, private NodeLocator, private NodeCalls,
   std::unique_ptr<ThreadPool> pool_;
   std::unique_ptr<Client> client_;
   StandardHooks hooks_{client_};
-  HeardServerList heard_servers_;
+  KnownServers known_servers_;
   std::unique_ptr<Registration> registration_;
   std::unique_ptr<StatusReporter> status_;
   std::unique_ptr<Allocations> allocations_;

@@ -13,7 +13,7 @@
 
 #include "client.h"
 #include "drover/mutex.h"
-#include "heard_servers.h"
+#include "servers/known_servers.h"
 
 namespace drover::v1 {
 class HeartbeatResponse;
@@ -25,7 +25,7 @@ class Registration {
  public:
   // `known`: called after every successful heartbeat; `anew` for the first, and when the servers may have given the
   // node up before.
-  Registration(const Client& client, HeardServerList& servers, std::function<void(bool anew)> known)
+  Registration(const Client& client, KnownServers& servers, std::function<void(bool anew)> known)
       : client_(client), servers_(servers), known_(std::move(known)) {}
   ~Registration() { stop(); }
 
@@ -54,7 +54,7 @@ class Registration {
   bool refresh();
 
   const Client& client_;
-  HeardServerList& servers_;
+  KnownServers& servers_;
   const std::function<void(bool anew)> known_;
   mutable Mutex mutex_;
   CondVarAny woken_;

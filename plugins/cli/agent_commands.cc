@@ -1,11 +1,16 @@
 // server members, join and force-leave; system gc, monitor, operator api, operator metrics.
+#include <unistd.h>
+
+#include <cerrno>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "cli_command.h"
+#include "drover/api/jobs.pb.h"
 #include "drover/api/members.pb.h"
 #include "drover/api/nodes.pb.h"
 #include "drover/api/system.pb.h"
+#include "drover/trim.h"
 #include "lookup.h"
 #include "object_output.h"
 #include "output.h"
@@ -66,6 +71,11 @@ int system_gc(Run& run) {
   return answer ? 0 : run.fail("Error running system garbage-collection", answer.status());
 }
 
+int reconcile_summaries(Run& run) {
+  auto answer = run.client.call<v1::Jobs::ReconcileSummaries>({});
+  return answer ? 0 : run.fail("Error reconciling system", answer.status());
+}
+
 int monitor(Run& run) {
   v1::MonitorRequest request;
   if (run.arguments.is_set("node-id") && run.arguments.is_set("server-id"))
@@ -84,17 +94,76 @@ int monitor(Run& run) {
   return status.ok() ? 0 : run.fail("Error starting monitor", status);
 }
 
+// As a word of a shell's command.
+std::string quoted(const std::string& word) {
+  std::string text = "'";
+  for (const char c : word) c == '\'' ? text += "'\\''" : text += c;
+  return text + "'";
+}
+
+// The same request as a command of curl. The token stands there by its variable, not by its value.
+std::string curl_command(const Run& run, const ApiRequest& request) {
+  std::string text = "curl \\\n  -X " + quoted(request.verb);
+  if (!run.client.options().token.empty()) text += " \\\n  -H \"X-Nomad-Token: ${NOMAD_TOKEN}\"";
+  for (const auto& [name, value] : request.headers) text += " \\\n  -H " + quoted(name + ": " + value);
+  if (!request.body.empty()) text += " \\\n  --data-binary " + quoted(request.body);
+  const std::string& address = run.client.options().address;
+  const std::string unix_scheme = "unix://";
+  const bool is_socket = address.starts_with(unix_scheme);
+  if (is_socket) text += " \\\n  --unix-socket " + quoted(address.substr(unix_scheme.size()));
+  return text + " \\\n  " + quoted((is_socket ? "http://localhost" : address) + run.client.target(request)) + "\n";
+}
+
 int operator_api(Run& run) {
   const auto& words = run.arguments.positional();
-  std::string path = words[0].starts_with('/') ? words[0] : "/" + words[0];
-  if (!path.starts_with("/v1/")) path = "/v1" + path;
-  std::string body;
+  ApiRequest request{.path = words[0].starts_with('/') ? words[0] : "/" + words[0]};
+  if (!request.path.starts_with("/v1/")) request.path = "/v1" + request.path;
   if (words.size() > 1)
-    body = words[1] == "-" ? std::string(std::istreambuf_iterator<char>(run.host.in()), {}) : words[1];
-  const std::string verb = run.arguments.is_set("X") ? run.arguments.value("X") : body.empty() ? "GET" : "PUT";
-  auto answer = run.client.send({.verb = verb, .path = path, .body = body});
+    request.body = words[1] == "-" ? std::string(std::istreambuf_iterator<char>(run.host.in()), {}) : words[1];
+  request.verb = run.arguments.is_set("X") ? run.arguments.value("X") : request.body.empty() ? "GET" : "PUT";
+  if (run.arguments.is_set("filter")) request.parameters.emplace("filter", run.arguments.value("filter"));
+  for (const std::string& header : run.arguments.values("H")) {
+    const size_t colon = header.find(':');
+    if (colon == 0 || colon == std::string::npos)
+      return run.usage("-H: \"" + header + "\" is no header such as \"Name: value\"");
+    request.headers[header.substr(0, colon)] = trim(std::string_view(header).substr(colon + 1));
+  }
+  if (run.arguments.on("dryrun")) {
+    run.out << curl_command(run, request);
+    return 0;
+  }
+  auto answer = run.client.fetch(request);
   if (!answer) return run.fail("Error", answer.status());
-  run.out << answer->dump(4) << "\n";
+  if (nlohmann::json::accept(answer->body)) {
+    run.out << answer->json().dump(4) << "\n";
+  } else {
+    run.out << answer->body;
+  }
+  return 0;
+}
+
+// The program's own command by the name that people know: it needs the loader of plugins, which commands do not have.
+int config_validate(Run& run) {
+  std::vector<std::string> words = {"drover", "plugin", "validate-config"};
+  for (const std::string& path : run.arguments.positional()) words.insert(words.end(), {"-config", path});
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  run.out.flush();
+  ::execv("/proc/self/exe", pointers.data());
+  return run.fail("Error validating configuration", errno_status(errno, "start this program anew"));
+}
+
+int agent_info(Run& run) {
+  auto self = run.client.call<v1::AgentInformation::Self>({});
+  if (!self) return run.fail("Error querying agent info", self.status());
+  if (wants_object(run)) return *print_object(run, *self);
+  const nlohmann::json stats = self->json().value("stats", nlohmann::json::object());
+  for (const auto& [group, values] : stats.items()) {
+    run.out << group << "\n";
+    for (const auto& [name, value] : values.items())
+      run.out << "  " << name << " = " << (value.is_string() ? value.get<std::string>() : value.dump()) << "\n";
+  }
   return 0;
 }
 
@@ -138,6 +207,15 @@ std::vector<Definition> agent_commands() {
            1,
            1,
            server_force_leave},
+          {"config validate",
+           "Checks the files of an agent's configuration.",
+           "<path> [<path>...]",
+           "  Files, and folders of them, are joined as an agent would join them. Nothing is started.\n",
+           {},
+           1,
+           64,
+           config_validate},
+          {"agent-info", "Shows the numbers of this agent.", "", "", with_object_flags({}), 0, 0, agent_info},
           {"system gc",
            "Forgets at once what is over: evaluations, allocations, jobs, nodes.",
            "",
@@ -146,6 +224,14 @@ std::vector<Definition> agent_commands() {
            0,
            0,
            system_gc},
+          {"system reconcile summaries",
+           "Counts the allocations in all jobs' summaries anew.",
+           "",
+           "  Summaries are kept with every change, so this changes nothing unless they are wrong.\n",
+           {},
+           0,
+           0,
+           reconcile_summaries},
           {"monitor",
            "Shows the agent's log as it is written, or that of a node or a server.",
            "",
@@ -161,7 +247,10 @@ std::vector<Definition> agent_commands() {
            "Calls any path of the API.",
            "<path> [body]",
            "  The body is taken from standard input when it is \"-\".\n",
-           {with_value("X", "", "The verb; GET without a body, else PUT")},
+           {with_value("X", "", "The verb; GET without a body, else PUT"),
+            with_value("H", "", "A further header, \"Name: value\"; may be repeated"),
+            with_value("filter", "", "Only the objects of a list that match"),
+            on_off("dryrun", "Show the request as a command of curl, and do not send it")},
            1,
            2,
            operator_api},

@@ -2,6 +2,7 @@
 #include <google/protobuf/descriptor.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "cli_command.h"
 #include "deployments/deployment_text.h"
@@ -10,6 +11,7 @@
 #include "drover/api/volumes.pb.h"
 #include "evals/eval_monitor.h"
 #include "lookup.h"
+#include "nodes/stats_text.h"
 #include "object_output.h"
 #include "output.h"
 #include "placement.h"
@@ -43,16 +45,29 @@ void show_volumes(Run& run, const v1::AllocationWithJob& alloc, const std::strin
   if (storage.size() > 1) run.out << "\nCSI Volumes:\n" << format_list(storage);
 }
 
-void show_task(Run& run, const v1::AllocationWithJob& alloc, const std::string& name, const v1::TaskState& state) {
+// Uses of an allocation that runs, as its node tells them; nothing where they are not told, with a word why.
+std::optional<v1::AllocationStatsResponse> use_of(Run& run, const v1::Allocation& alloc) {
+  if (alloc.client_status() != v1::CLIENT_STATUS_RUNNING || run.arguments.on("short")) return std::nullopt;
+  v1::AllocationStatsRequest request;
+  request.set_alloc_id(alloc.id());
+  auto stats = run.client.call<v1::ClientAllocations::Stats>(request);
+  if (stats) return std::move(stats->message);
+  run.out << "\nCouldn't retrieve stats: " << stats.status().message() << "\n";
+  return std::nullopt;
+}
+
+// `use`: null where it is not known.
+void show_task(Run& run, const v1::AllocationWithJob& alloc, const std::string& name, const v1::TaskState& state,
+               const v1::ResourceUsage* use) {
   const v1::AllocatedResources& resources = alloc.allocation().allocated_resources();
   run.out << "\nTask \"" << name << "\" is \"" << state.state() << "\"\n";
   if (const auto own = resources.tasks().find(name); own != resources.tasks().end()) {
     run.out << "Task Resources:\n"
             << format_list({{"CPU", "Memory", "Disk"},
-                            {std::to_string(own->second.cpu().cpu_shares()) + " MHz",
-                             std::to_string(own->second.memory().memory_mb()) + " MiB",
+                            {task_cpu_text(use, own->second), task_memory_text(use, own->second),
                              std::to_string(resources.shared().disk_mb()) + " MiB"}});
   }
+  if (use && run.arguments.on("stats")) run.out << "\n" << task_use_text(*use);
   show_volumes(run, alloc, name);
   run.out << "\nTask Events:\n"
           << format_pairs({{"Started At", moment(state.started_at())},
@@ -153,7 +168,11 @@ int alloc_status(Run& run) {
     }
     run.out << "\nTasks\n" << format_list(rows);
   } else {
-    for (const auto& [name, state] : states) show_task(run, whole, name, state);
+    const auto use = use_of(run, alloc);
+    for (const auto& [name, state] : states) {
+      const bool is_known = use && use->tasks().contains(name);
+      show_task(run, whole, name, state, is_known ? &use->tasks().at(name).resource_usage() : nullptr);
+    }
   }
   if (verbose) {
     run.out << "\nPlacement Metrics\n" << format_metric(alloc.metrics(), "  ");
@@ -217,7 +236,8 @@ int alloc_stop(Run& run) {
 std::vector<Definition> alloc_commands() {
   return {{"alloc status", "Shows an allocation, its tasks and their latest events.", "<allocation>", "",
            with_object_flags(
-               {on_off("short", "One line a task"), on_off("verbose", "Full identifiers and placement metrics")}),
+               {on_off("short", "One line a task"), on_off("stats", "Also all that its tasks use now"),
+                on_off("verbose", "Full identifiers and placement metrics")}),
            1, 1, alloc_status},
           {"alloc restart",
            "Restarts the tasks of an allocation where they are.",

@@ -128,6 +128,7 @@ int job_stop(Run& run) {
       if (auto code = ask(run, "Are you sure you want to stop job \"" + id + "\"?")) return *code;
     }
     request.set_purge(run.arguments.on("purge"));
+    request.set_no_shutdown_delay(run.arguments.on("no-shutdown-delay"));
     Parameters priority;  // as it was typed: the server says what is wrong with it
     if (run.arguments.is_set("eval-priority")) priority.emplace("eval_priority", run.arguments.value("eval-priority"));
     auto answer = run.client.call<v1::Jobs::Deregister>(request, priority);
@@ -288,6 +289,7 @@ Definition define_stop(std::string name) {
           "",
           {on_off("detach", "Do not wait for the evaluation"), on_off("verbose", "Show full identifiers"),
            on_off("yes", "Do not ask"), on_off("purge", "Forget the job at once instead of after a while"),
+           on_off("no-shutdown-delay", "Leave out the groups' and tasks' shutdown_delay"),
            with_value("eval-priority", "", "Priority of the evaluation, 1 to 100")},
           1,
           100,

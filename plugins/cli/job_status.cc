@@ -133,8 +133,26 @@ Definition job_status_command() {
       job_status};
 }
 
+int job_allocs(Run& run) {
+  auto job = find_job(run, run.arguments.positional()[0]);
+  if (!job) return run.fail("Error querying job", job.status());
+  auto allocs = allocs_of(run, job->message.job().id(), run.arguments.on("all"));
+  if (!allocs) return run.fail("Error querying job allocations", allocs.status());
+  if (auto code = print_object(run, *allocs)) return *code;
+  std::vector<std::vector<std::string>> rows = {kAllocColumns};
+  for (const auto& alloc : allocs->message.allocations()) rows.push_back(alloc_row(alloc, run.verbose()));
+  run.out << (rows.size() > 1 ? format_list(rows) : "No allocations placed\n");
+  return 0;
+}
+
 }  // namespace
 
-std::vector<Definition> job_status_commands() { return {job_status_command()}; }
+std::vector<Definition> job_status_commands() {
+  return {job_status_command(),
+          {"job allocs", "Lists the allocations of a job.", "<job>", "",
+           with_object_flags({on_off("all", "Also those of earlier jobs with the same name"),
+                              on_off("verbose", "Show full identifiers")}),
+           1, 1, job_allocs}};
+}
 
 }  // namespace drover::cli

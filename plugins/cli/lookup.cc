@@ -1,12 +1,14 @@
 #include "lookup.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <random>
 
 #include "drover/api/deployments.pb.h"
 #include "drover/api/evaluations.pb.h"
 #include "drover/api/jobs.pb.h"
 #include "drover/api/nodes.pb.h"
+#include "drover/api/system.pb.h"
 #include "jobs/job_list.h"
 #include "output.h"
 
@@ -97,6 +99,14 @@ Result<Answer<v1::DeploymentResponse>> find_deployment(Run& run, const std::stri
   v1::DeploymentRequest request;
   DROVER_TRY(*request.mutable_deployment_id(), one_of(matches->deployments(), id, "deployment(s)"));
   return run.client.call<v1::Deployments::Get>(request);
+}
+
+Result<std::string> own_node(Run& run) {
+  DROVER_TRY(const auto self, run.client.call<v1::AgentInformation::Self>({}));
+  const nlohmann::json json = self.json();
+  const nlohmann::json::json_pointer place("/stats/client/node_id");
+  if (!json.contains(place)) return failed_precondition("the agent at this address runs no node; name one");
+  return json.at(place).get<std::string>();
 }
 
 Result<Answer<v1::AllocationStubsResponse>> allocs_of(Run& run, const std::string& job, bool all) {

@@ -66,6 +66,22 @@ TEST_F(Evaluating, ForcesNothingUnlessAsked) {
   EXPECT_EQ("drover.v1.EvalsUpdated", host_.proposed().back());
 }
 
+TEST_F(Evaluating, StopsWithoutDelayWhatRuns) {
+  register_job(described());
+  add('a', [](auto& alloc) { alloc.set_client_status(v1::CLIENT_STATUS_RUNNING); });
+  add('b', [](auto&) {});
+  v1::DeregisterJobRequest stop;
+  stop.set_job_id("web");
+  ASSERT_TRUE(ask<v1::DeregisterJobResponse>("Deregister", stop).ok());
+  EXPECT_TRUE(transition_.alloc_ids().empty()) << "nobody asked for it";
+  stop.set_no_shutdown_delay(true);
+  ASSERT_TRUE(ask<v1::DeregisterJobResponse>("Deregister", stop).ok());
+  ASSERT_EQ(1, transition_.alloc_ids_size());
+  EXPECT_EQ(std::string(16, 'a'), transition_.alloc_ids(0));
+  EXPECT_TRUE(transition_.transition().no_shutdown_delay());
+  EXPECT_FALSE(transition_.transition().migrate());
+}
+
 TEST_F(Evaluating, AJobThatOnlyStartsChildrenIsNone) {
   register_job(described(R"("Type":"batch","ParameterizedJob":{},)"));
   EXPECT_EQ("can't evaluate parameterized job", evaluate(false).status().message());

@@ -11,6 +11,7 @@
 #include "drover/implied_identity.h"
 #include "drover/json.h"
 #include "drover/message_fields.h"
+#include "drover/model/allocation.h"
 #include "drover/model/evaluation.h"
 #include "drover/model/job.h"
 #include "drover/model/listing.h"
@@ -292,6 +293,13 @@ Result<Write<v1::DeregisterJobResponse>> Rpc::deregister(const v1::DeregisterJob
   command.set_job_id(request.job_id());
   command.set_purge(request.purge());
   command.set_time(host_->clock().wall_ns());
+  if (request.no_shutdown_delay()) {
+    for (std::string& id : running_allocs(*job, call.view())) command.mutable_transition()->add_alloc_ids(std::move(id));
+    if (command.has_transition()) {
+      command.mutable_transition()->mutable_transition()->set_no_shutdown_delay(true);
+      command.mutable_transition()->set_time(command.time());
+    }
+  }
   // A job that only starts children has nothing of its own that would stop.
   if (!starts_children(*job)) {
     *command.mutable_evaluation() = new_evaluation(Uuid::random().bytes(), *job, "job-deregister");
@@ -319,6 +327,16 @@ Result<v1::JobSummaryResponse> Rpc::summary(const v1::JobRequest& request, Call&
   v1::JobSummaryResponse response;
   response.mutable_summary()->Swap(stub.mutable_job_summary());
   return response;
+}
+
+std::vector<std::string> Rpc::running_allocs(const v1::Job& job, const ReadView& view) const {
+  std::vector<std::string> ids;
+  if (!allocs_.id().valid()) return ids;
+  allocs_.scan(view, kAllocsByJob, of_job(job.namespace_(), job.id()), [&](v1::Allocation& alloc, std::string_view) {
+    if (!terminal(alloc)) ids.push_back(alloc.id());
+    return true;
+  });
+  return ids;
 }
 
 // Allocations that failed for good and may be replaced nevertheless.

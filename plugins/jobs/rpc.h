@@ -75,6 +75,7 @@ class Rpc {
   Result<Write<v1::ReconcileSummariesResponse>> reconcile_summaries(const v1::ReconcileSummariesRequest& request,
                                                                     Call& call);
   Result<Write<v1::RegisterJobResponse>> evaluate(const v1::EvaluateJobRequest& request, Call& call);
+  std::vector<std::string> running_allocs(const v1::Job& job, const ReadView& view) const;
   std::vector<std::string> force_reschedulable(const v1::Job& job, const ReadView& view) const;
 
   v1::JobListStub stub_at(const Cursor& job, const ReadView& view) const;

@@ -97,6 +97,7 @@ class Commands {
     }
     v1::JobRegisteredAnswer answer;
     answer.set_job_modify_index(context.index());
+    if (command.has_transition()) DROVER_RETURN_IF_ERROR(also(context, command.transition()));
     if (command.has_evaluation()) {
       v1::EvalsUpdated evals;
       *evals.add_evaluations() = command.evaluation();

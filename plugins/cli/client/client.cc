@@ -148,9 +148,14 @@ Status Client::unreadable(const std::string& why) const {
                         options_->address + "?");
 }
 
-Result<nlohmann::json> Client::send(const ApiRequest& request) {
+Result<Response> Client::fetch(const ApiRequest& request) {
   Response response;
   DROVER_RETURN_IF_ERROR(exchange(request, response.collect(), response));
+  return response;
+}
+
+Result<nlohmann::json> Client::send(const ApiRequest& request) {
+  DROVER_TRY(Response response, fetch(request));
   if (!response.body.empty() && !nlohmann::json::accept(response.body)) return unreadable("it is not JSON");
   return response.json();
 }

@@ -79,6 +79,8 @@ class Client {
   }
   // Asks for a path that is no method's, or that a person typed. The answer is JSON; null when it is empty.
   Result<nlohmann::json> send(const ApiRequest& request);
+  // The same, whatever the answer is.
+  Result<Response> fetch(const ApiRequest& request);
 
   // As they were given.
   const ClientOptions& options() const { return *options_; }

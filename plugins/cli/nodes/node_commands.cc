@@ -1,4 +1,5 @@
 // node status, node eligibility.
+#include <algorithm>
 #include <map>
 
 #include "cli_command.h"
@@ -17,15 +18,36 @@
 namespace drover::cli {
 namespace {
 
+// How many allocations run on the node.
+Result<int> running_on(Run& run, const std::string& node) {
+  v1::OfNodeRequest request;
+  request.set_node_id(id_text(node));
+  DROVER_TRY(const auto allocs, run.client.call<v1::Allocations::OfNode>(request));
+  return static_cast<int>(std::ranges::count_if(allocs.message.allocations(), [](const v1::AllocationWithJob& each) {
+    return each.allocation().client_status() == v1::CLIENT_STATUS_RUNNING;
+  }));
+}
+
 int list_nodes(Run& run) {
-  auto nodes = run.client.call<v1::Nodes::List>({}, page_of(run.arguments));
+  v1::ListNodesRequest request;
+  request.set_os(run.arguments.on("os"));
+  auto nodes = run.client.call<v1::Nodes::List>(request, page_of(run.arguments));
   if (!nodes) return run.fail("Error querying node status", nodes.status());
   const bool verbose = run.verbose();
   if (auto code = print_object(run, *nodes)) return *code;
   if (run.arguments.on("quiet")) {
     for (const v1::NodeListStub& node : nodes->message.nodes()) run.out << id_text(node.id(), verbose) << "\n";
   } else {
-    run.out << format_list(node_rows(nodes->message.nodes(), verbose));
+    auto rows = node_rows(nodes->message.nodes(), {.verbose = verbose, .os = request.os()});
+    if (run.arguments.on("allocs")) {
+      rows[0].push_back("Running Allocs");
+      for (int i = 0; i < nodes->message.nodes_size(); ++i) {
+        const auto count = running_on(run, nodes->message.nodes(i).id());
+        if (!count) return run.fail("Error querying node allocations", count.status());
+        rows[static_cast<size_t>(i) + 1].push_back(std::to_string(*count));
+      }
+    }
+    run.out << format_list(rows);
   }
   print_next_page(run, "node status", nodes->next_token);
   return 0;
@@ -171,16 +193,29 @@ int show_node(Run& run, const std::string& id) {
   return code;
 }
 
+// The node that was named, or that of this agent; empty: neither. Errors: as own_node.
+Result<std::string> named_or_own_node(Run& run) {
+  if (run.arguments.on("self")) return own_node(run);
+  return run.arguments.positional().empty() ? std::string() : run.arguments.positional()[0];
+}
+
 int node_status(Run& run) {
-  if (run.arguments.on("stats") && run.arguments.positional().empty())
-    return run.usage("-stats is about one node; name it");
-  return run.arguments.positional().empty() ? list_nodes(run) : show_node(run, run.arguments.positional()[0]);
+  if (run.arguments.on("self") && !run.arguments.positional().empty())
+    return run.usage("Name a node, or set '-self'");
+  const auto node = named_or_own_node(run);
+  if (!node) return run.fail("Error querying node status", node.status());
+  if (run.arguments.on("stats") && node->empty()) return run.usage("-stats is about one node; name it");
+  return node->empty() ? list_nodes(run) : show_node(run, *node);
 }
 
 int node_eligibility(Run& run) {
   if (run.arguments.on("enable") == run.arguments.on("disable"))
     return run.usage("Either the '-enable' or '-disable' flag must be set");
-  auto node = find_node(run, run.arguments.positional()[0]);
+  if (run.arguments.on("self") == !run.arguments.positional().empty())
+    return run.usage("Name a node, or set '-self'");
+  const auto wanted = named_or_own_node(run);
+  if (!wanted) return run.fail("Error toggling eligibility", wanted.status());
+  auto node = find_node(run, *wanted);
   if (!node) return run.fail("Error toggling eligibility", node.status());
   v1::NodeEligibilityRequest request;
   request.set_node_id(node->message.node().node().id());
@@ -192,21 +227,51 @@ int node_eligibility(Run& run) {
   return 0;
 }
 
+int node_config(Run& run) {
+  const bool updates = run.arguments.on("update-servers");
+  if (updates == run.arguments.on("servers")) return run.usage("Either '-servers' or '-update-servers' must be set");
+  if (updates != !run.arguments.positional().empty())
+    return run.usage(updates ? "-update-servers needs the addresses of all servers" : "-servers takes no addresses");
+  if (updates) {
+    v1::SetKnownServersRequest request;
+    for (const std::string& address : run.arguments.positional()) request.add_address(address);
+    auto answer = run.client.call<v1::ClientServers::Set>(request);
+    if (!answer) return run.fail("Error updating server list", answer.status());
+    run.out << "Updated server list\n";
+    return 0;
+  }
+  auto known = run.client.call<v1::ClientServers::List>({});
+  if (!known) return run.fail("Error querying server list", known.status());
+  for (const std::string& address : known->message.servers()) run.out << address << "\n";
+  return 0;
+}
+
 }  // namespace
 
 std::vector<Definition> node_commands() {
-  return {{"node status", "Shows the nodes, or one node with its resources and allocations.", "[node]", "",
+  return {{"node config",
+           "Shows or changes the servers that this agent's node asks.",
+           "[address...]",
+           "  Those of its configuration always remain; the others are named anew by each server that answers.\n",
+           {on_off("servers", "List them"), on_off("update-servers", "Ask these instead of those heard of before")},
+           0,
+           64,
+           node_config},
+          {"node status", "Shows the nodes, or one node with its resources and allocations.", "[node]", "",
            with_page_flags({on_off("short", "Leave out the events"), on_off("quiet", "Only identifiers"),
                             on_off("stats", "What the node and its allocations use now"),
+                            on_off("self", "The node of this agent"), on_off("os", "Also the operating systems"),
+                            on_off("allocs", "Also how many allocations run on each"),
                             on_off("verbose", "Full identifiers and attributes")},
                            "Status == ready and NodeClass == gpu"),
            0, 1, node_status},
           {"node eligibility",
            "Lets the scheduler place allocations on a node, or not.",
-           "<node>",
+           "[node]",
            "",
-           {on_off("enable", "Make it eligible"), on_off("disable", "Make it ineligible")},
-           1,
+           {on_off("enable", "Make it eligible"), on_off("disable", "Make it ineligible"),
+            on_off("self", "The node of this agent")},
+           0,
            1,
            node_eligibility}};
 }

@@ -1,26 +1,14 @@
 // node drain.
 #include "node_drain.h"
 
-#include <nlohmann/json.hpp>
-
 #include "confirm.h"
 #include "drover/api/nodes.pb.h"
-#include "drover/api/system.pb.h"
 #include "drover/duration.h"
 #include "lookup.h"
 #include "output.h"
 
 namespace drover::cli {
 namespace {
-
-// The node of the agent that answers. Errors: failed_precondition when it is a server only.
-Result<std::string> own_node(Run& run) {
-  DROVER_TRY(const auto self, run.client.call<v1::AgentInformation::Self>({}));
-  const nlohmann::json json = self.json();
-  const nlohmann::json::json_pointer place("/stats/client/node_id");
-  if (!json.contains(place)) return failed_precondition("the agent at this address runs no node; name one");
-  return json.at(place).get<std::string>();
-}
 
 // What is wrong with the combination of options; empty when nothing is.
 std::string fault_of(const Arguments& arguments) {

@@ -14,8 +14,12 @@ class NodeListStub;
 
 namespace drover::cli {
 
+struct NodeColumns {
+  bool verbose = false;  // whole identifiers, addresses and versions
+  bool os = false;
+};
 // Rows for format_list, with their header.
 std::vector<std::vector<std::string>> node_rows(const google::protobuf::RepeatedPtrField<v1::NodeListStub>& nodes,
-                                                bool verbose);
+                                                NodeColumns columns);
 
 }  // namespace drover::cli

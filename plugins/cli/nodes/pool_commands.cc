@@ -138,7 +138,7 @@ int pool_nodes(Run& run) {
     run.out << "No nodes\n";
     return 0;
   }
-  run.out << format_list(node_rows(nodes->message.nodes(), run.verbose()));
+  run.out << format_list(node_rows(nodes->message.nodes(), {.verbose = run.verbose()}));
   print_next_page(run, "node pool nodes " + request.name(), nodes->next_token);
   return 0;
 }

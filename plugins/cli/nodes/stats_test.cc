@@ -3,6 +3,7 @@
 
 #include "drover/api/client.pb.h"
 #include "drover/json.h"
+#include "drover/v1/allocation.pb.h"
 #include "drover/v1/node.pb.h"
 #include "nodes/stats_text.h"
 #include "testing/recorded_agent.h"
@@ -30,6 +31,29 @@ constexpr const char* kHost = R"({"CPUTicksConsumed":1234.4,"Memory":{"Total":85
   "DeviceStats":[{"Vendor":"acme","Type":"gpu","Name":"one","InstanceStats":{
     "a":{"Summary":{"IntNumeratorVal":3,"IntDenominatorVal":16,"Unit":"MiB"}}}}]})";
 constexpr const char* kResources = R"({"Cpu":{"CpuShares":4000},"Memory":{"MemoryMB":8192}})";
+
+TEST(TaskStats, SayWhatATaskUses) {
+  const auto use = read<v1::ResourceUsage>(R"({"MemoryStats":{"RSS":2097152,"Swap":0,"Usage":3145728,"Cache":9,
+    "Measured":["RSS","Swap","Usage"]},"CpuStats":{"Percent":12.345,"TotalTicks":61.6,"ThrottledTime":7,
+    "Measured":["Percent","Throttled Time"]}})");
+  v1::AllocatedTaskResources given;
+  given.mutable_cpu()->set_cpu_shares(500);
+  given.mutable_memory()->set_memory_mb(64);
+  EXPECT_EQ("62/500 MHz", task_cpu_text(&use, given));
+  EXPECT_EQ("3.0 MiB/64.0 MiB", task_memory_text(&use, given));
+  EXPECT_EQ("500 MHz", task_cpu_text(nullptr, given)) << "it does not run";
+  EXPECT_EQ("64 MiB", task_memory_text(nullptr, given));
+  EXPECT_EQ(
+      "Memory Stats\n"
+      "RSS      Swap  Usage\n"
+      "2.0 MiB  0 B   3.0 MiB\n"
+      "\n"
+      "CPU Stats\n"
+      "Percent  Throttled Time\n"
+      "12.35%   7\n",
+      task_use_text(use))
+      << "what was not measured is not shown";
+}
 
 TEST(NodeStats, SayWhatTheMachineUses) {
   const auto host = read<v1::HostStats>(kHost);
