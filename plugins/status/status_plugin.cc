@@ -1,4 +1,6 @@
 // The agent's account of itself and of the cluster.
+#include <unistd.h>
+
 #include <set>
 
 #include "agent_info.h"
@@ -6,6 +8,7 @@
 #include "drover/module.h"
 #include "drover/server_directory.h"
 #include "drover/v1/member.pb.h"
+#include "machine.h"
 #include "monitor.h"
 #include "profiles.h"
 
@@ -22,6 +25,7 @@ class StatusPlugin final : public Plugin {
     return declare.service(
         "drover.v1.AgentInformation",
         {method<&StatusPlugin::self>("Self", this), method<&StatusPlugin::health>("Health", this),
+         method<&StatusPlugin::machine>("Machine", this),
          stream<&StatusPlugin::watch_log>("Monitor", this), stream<&StatusPlugin::profile>("Profile", this)});
   }
 
@@ -68,6 +72,16 @@ class StatusPlugin final : public Plugin {
   }
   Status watch_log(const v1::MonitorRequest& request, Call& call, Replies<v1::MonitorFrame>& replies) {
     return monitor(request, call, replies);
+  }
+
+  Result<v1::AgentMachineResponse> machine(const v1::AgentMachineRequest&, Call&) {
+    if (!may_show_machine(host_->configuration_json()))
+      return permission_denied("without access control the machine is shown where the agent's enable_debug is set: Permission denied");
+    v1::AgentMachineResponse response;
+    const std::optional<Uuid> node = host_->local_node();
+    response.set_agent_id(node ? node->bytes() : host_->agent().server_id.bytes());
+    *response.mutable_host_data() = describe_machine(environ);
+    return response;
   }
 
   Status profile(const v1::ProfileRequest& request, Call& call, Replies<v1::ProfileBytes>& replies) {

@@ -43,7 +43,7 @@ ARCHIVE=$(echo drover-debug-*.tar.gz)
 mkdir unpacked && tar -xzf "$ARCHIVE" -C unpacked --strip-components=1 || fail "the archive cannot be read"
 cd unpacked || exit 1
 for file in index.json cluster/agent-self.json cluster/members.json rounds/0000/jobs.json rounds/0001/metrics.json \
-  rounds/0001/nodes.json server/server.global/heap.txt "client/$NODE/threads.txt" "client/$NODE/profile.prof"; do
+  rounds/0001/nodes.json server/server.global/heap.txt "client/$NODE/threads.txt" "client/$NODE/profile.prof" "client/$NODE/agent-host.json"; do
   [ -s "$file" ] || fail "the archive has no $file: $(find . -type f)"
 done
 [ ! -e rounds/0002 ] || fail "there is a third round"

@@ -109,7 +109,7 @@ void follow_cpu(const std::shared_ptr<Follow>& follow, const std::string& file, 
   });
 }
 
-// Looks at one agent: its log for the time, its profiles now.
+// Looks at one agent: its log for the time, its machine and profiles now.
 template <typename Name>
 void look_at(const std::shared_ptr<Follow>& follow, Run& run, const Plan& plan, const std::string& folder,
              const Name& name) {
@@ -117,6 +117,11 @@ void look_at(const std::shared_ptr<Follow>& follow, Run& run, const Plan& plan, 
   name(log);
   log.set_log_level(plan.log_level);
   follow_log(follow, folder + "monitor.log", log);
+  v1::AgentMachineRequest machine;
+  name(machine);
+  const std::string host = folder + "agent-host.json";
+  const auto seen = run.client.call<v1::AgentInformation::Machine>(machine);
+  seen ? follow->bundle->add(host, seen->body) : follow->bundle->note_failure(host, seen.status());
   v1::ProfileRequest cpu;
   name(cpu);
   follow_cpu(follow, folder + "profile.prof", cpu, plan.profile_time);
