@@ -35,9 +35,7 @@ class CoresPlugin final : public Plugin {
     return ok_status();
   }
   // Tasks that outlive the agent keep their parts, and their cores.
-  void stop(SteadyTime) override {
-    if (partition_) partition_->close();
-  }
+  void stop(SteadyTime) override {}
 
  private:
   std::optional<Partition> partition_;

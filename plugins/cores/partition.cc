@@ -122,7 +122,7 @@ Status Partition::balance() {
 
 Result<std::string> Partition::share(std::string_view task) {
   const MutexLock lock(mutex_);
-  if (::access(part(kShare).c_str(), F_OK) != 0) {  // taken away by another agent that ended
+  if (::access(part(kShare).c_str(), F_OK) != 0) {  // somebody has taken it away
     DROVER_RETURN_IF_ERROR(make_parts());
     DROVER_RETURN_IF_ERROR(balance());
   }
@@ -151,12 +151,6 @@ void Partition::release(std::string_view task) {
   }
   if (const Status status = balance(); !status.ok())
     log::warn("cores", "the shared cores are not what they should be", {{"error", status.message()}});
-}
-
-void Partition::close() {
-  const MutexLock lock(mutex_);
-  if (tree_.empty()) return;
-  for (const std::string& folder : {part(kReserve), part(kShare), parent_}) (void)::rmdir(folder.c_str());
 }
 
 }  // namespace drover::cores

@@ -4,8 +4,8 @@
 //   version 1:  cpuset/<parent>/share               cpuset/<parent>/reserve/<task>
 //
 // A task that reserves has a group with its cores; the shared part has what nobody reserves. The groups are all that is
-// remembered: whoever looks finds who holds which core, also after a crash, and also of another agent with the same
-// parent. Thin file access. [any]
+// remembered: whoever looks finds who holds which core, also after a crash. The parts stay when the agent ends: its tasks
+// go on in there. Thin file access. [any]
 #pragma once
 
 #include <string>
@@ -38,8 +38,6 @@ class Partition {
   Result<std::string> reserve(std::string_view task, const CoreList& cores);
   // Gives back what the task has reserved, which has no process any more. Idempotent.
   void release(std::string_view task);
-  // Removes the parts that nobody uses.
-  void close();
 
  private:
   std::string part(const char* name) const;

@@ -138,13 +138,13 @@ expect 0 "" "$DROVER" job stop -detach alone
 eventually 60 "the core is not given back" shared_is "$ALL"
 is_on "$ALL" "${OTHER_JOBS[@]}"
 
-# An agent that ends leaves no groups behind that nobody uses.
+# What ended has left no group behind.
 for each in "${OTHER_JOBS[@]}"; do expect 0 "" "$DROVER" job stop -detach "$each"; done
 all_ended() { [ -z "$(cat "$TREE/$GROUP/share/cgroup.procs")" ]; }
 eventually 60 "tasks are left" all_ended
+[ -z "$(find "$TREE/$GROUP/share" "$TREE/$GROUP/reserve" -mindepth 1 -type d)" ] || fail "groups are left: $(find "$TREE/$GROUP" -type d)"
 kill -TERM "$AGENT"
 eventually 30 "the agent does not end" gone "$AGENT"
-[ ! -e "$TREE/$GROUP" ] || fail "groups are left: $(find "$TREE/$GROUP" -type d)"
 
 # Cores that are no tasks' are nobody's.
 sed -i "s/  cgroup_parent = .*/&\n  reserved {\n    cores = \"0\"\n  }/" "$WORK/one.hcl"
