@@ -95,11 +95,12 @@ void Leader::run(std::stop_token stop) {
     std::vector<std::jthread> threads;
     threads.push_back(thread_named("plans", stop, [&](std::stop_token until) { plans.run(until); }));
     threads.push_back(thread_named("evals", stop, [&](std::stop_token until) { do_chores(until); }));
-    for (int i = 0; i < options_.workers; ++i) {
-      threads.push_back(thread_named("worker", stop, [&](std::stop_token until) {
-        Worker(host_, tables_, columns_, evals_, plans, options_.types).run(until);
-      }));
-    }
+    threads.push_back(thread_named("workers", stop, [&](std::stop_token until) {
+      const auto life = [&](const auto& types, const auto& is_busy, std::stop_token end) {
+        Worker(host_, tables_, columns_, evals_, plans, types).run(std::move(end), is_busy);
+      };
+      options_.workers->run(host_.clock(), life, std::move(until));
+    }));
     exact_runs_.open(evals_, plans);
     while (!stop.stop_requested()) follow(stop);
     exact_runs_.close();

@@ -9,6 +9,7 @@
 // [lead]; starts threads of its own and joins them before it returns.
 #pragma once
 
+#include <memory>
 #include <set>
 #include <stop_token>
 #include <string>
@@ -22,17 +23,17 @@
 #include "plans/exact_runs.h"
 #include "rejections.h"
 #include "tables.h"
+#include "workers/workers.h"
 
 namespace drover::scheduler {
 
 struct LeaderOptions {
-  int workers = 1;
-  std::set<std::string> types = {};         // of jobs that are scheduled; empty: all
+  std::shared_ptr<Workers> workers = std::make_shared<Workers>();
   v1::SchedulerConfiguration initial = {};  // of a cluster that has none
   RejectionOptions rejections = {};
 };
 
-// The scheduler of jobs of that type; null where this server has none or does not use it. `types`: as in LeaderOptions.
+// The scheduler of jobs of that type; null where this server has none or does not use it. `types`: as in Workers::Settings.
 const Scheduler* scheduler_of(const Host& host, const std::set<std::string>& types, const std::string& type);
 
 // The value of enabled_schedulers. Errors: invalid_argument for a type of job that no loaded plugin schedules.

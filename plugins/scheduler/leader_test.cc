@@ -29,7 +29,9 @@ class Leading : public testing::ShellTest {
   // From now until the returned thread is gone this server leads.
   std::jthread lead(int workers = 1) {
     return std::jthread([this, workers](std::stop_token stop) {
-      Leader(host_, tables_, columns_, exact_runs_, {.workers = workers}).run(stop);
+      Leader(host_, tables_, columns_, exact_runs_, 
+             {.workers = std::make_shared<Workers>(Workers::Settings{.count = workers})})
+          .run(stop);
     });
   }
   v1::Job job_named(const std::string& id, int32_t count = 1) {

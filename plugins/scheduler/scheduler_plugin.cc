@@ -16,6 +16,7 @@
 #include "settings/config_rpc.h"
 #include "tables.h"
 #include "trial_rpc.h"
+#include "workers/workers_rpc.h"
 
 namespace drover::scheduler {
 namespace {
@@ -78,19 +79,23 @@ class SchedulerPlugin final : public Plugin {
     DROVER_RETURN_IF_ERROR(config_rpc_.declare(declare));
     DROVER_RETURN_IF_ERROR(trial_rpc_.declare(declare));
     DROVER_RETURN_IF_ERROR(why_rpc_.declare(declare));
+    DROVER_RETURN_IF_ERROR(workers_rpc_.declare(declare));
     return node_rpc_.declare(declare);
   }
 
   Status start(Host& host) override {
     host_ = &host;
     const ConfigBlock* server = host.configuration("server");
-    options_.workers = static_cast<int>(std::max(std::thread::hardware_concurrency(), 1U));
+    Workers::Settings workers{.count = static_cast<int>(std::max(std::thread::hardware_concurrency(), 1U))};
     if (server) {
-      options_.workers = static_cast<int>(server->integer("num_schedulers", options_.workers));
+      workers.count = static_cast<int>(server->integer("num_schedulers", workers.count));
       if (server->has("enabled_schedulers")) {
-        DROVER_TRY(options_.types, enabled_types(host, server->string_list("enabled_schedulers")));
+        DROVER_TRY(workers.types, enabled_types(host, server->string_list("enabled_schedulers")));
       }
     }
+    options_.workers->change(std::move(workers));
+    workers_rpc_.start(host);
+    const TypesNow types = [workers = options_.workers] { return workers->settings().types; };
     const ConfigBlock none;
     DROVER_TRY(options_.initial, initial_configuration((server ? server : &none)->block("default_scheduler_config")));
     options_.rejections = rejections_of((server ? server : &none)->block("plan_rejection_tracker"));
@@ -98,8 +103,8 @@ class SchedulerPlugin final : public Plugin {
     if (auto pools = host.find_table("node_pools")) tables_.node_pools = *pools;
     columns_.emplace(host, tables_);
     DROVER_RETURN_IF_ERROR(rpc_.start(host));
-    DROVER_RETURN_IF_ERROR(trial_rpc_.start(host, *columns_, exact_runs_, options_.types));
-    DROVER_RETURN_IF_ERROR(why_rpc_.start(host, *columns_, options_.types));
+    DROVER_RETURN_IF_ERROR(trial_rpc_.start(host, *columns_, exact_runs_, types));
+    DROVER_RETURN_IF_ERROR(why_rpc_.start(host, *columns_, types));
     return node_rpc_.start(host);
   }
 
@@ -115,6 +120,7 @@ class SchedulerPlugin final : public Plugin {
   ConfigRpc config_rpc_{tables_};
   ExactRuns exact_runs_;
   LeaderOptions options_;
+  WorkersRpc workers_rpc_{*options_.workers};
   GenericScheduler service_{/*is_batch=*/false};
   GenericScheduler batch_{/*is_batch=*/true};
   SystemScheduler system_{/*is_sysbatch=*/false};

@@ -42,7 +42,7 @@ Status TrialRpc::declare(Declarations& declare) {
                          {method<&TrialRpc::run>("Run", this), method<&TrialRpc::apply>("Apply", this)});
 }
 
-Status TrialRpc::start(Host& host, SharedColumns& columns, ExactRuns& exact_runs, std::set<std::string> types) {
+Status TrialRpc::start(Host& host, SharedColumns& columns, ExactRuns& exact_runs, TypesNow types) {
   host_ = &host;
   columns_ = &columns;
   exact_runs_ = &exact_runs;
@@ -65,7 +65,7 @@ Result<v1::ExactRunResponse> TrialRpc::apply(const v1::ExactRunRequest& request,
     return invalid_argument("the registration is of another job");
   }
   if (request.eval_id().size() != Uuid().bytes().size()) return invalid_argument("the plan names no evaluation");
-  const auto* scheduler = scheduler_of(*host_, types_, job.type());
+  const auto* scheduler = scheduler_of(*host_, types_ ? types_() : std::set<std::string>(), job.type());
   if (!scheduler) {
     return failed_precondition("nobody here schedules jobs of type \"" + job.type() + "\"");
   }
@@ -79,7 +79,7 @@ Result<v1::TrialResponse> TrialRpc::run(const v1::TrialRequest& request, Call& c
   const v1::Job& job = request.job();
   DROVER_RETURN_IF_ERROR(check(job, call));
   v1::TrialResponse response;
-  const auto* scheduler = scheduler_of(*host_, types_, job.type());
+  const auto* scheduler = scheduler_of(*host_, types_ ? types_() : std::set<std::string>(), job.type());
   if (!scheduler) {
     const std::string type = "\"" + job.type() + "\"";
     response.set_refusal(host_->extension<Scheduler>(job.type())

@@ -2,14 +2,12 @@
 // a run that does exactly that.
 #pragma once
 
-#include <set>
-#include <string>
-
 #include "columns.h"
 #include "drover/plugin.h"
 #include "drover/v1/trial.pb.h"
 #include "plans/exact_runs.h"
 #include "tables.h"
+#include "workers/workers.h"
 
 namespace drover::scheduler {
 
@@ -17,9 +15,9 @@ class TrialRpc {
  public:
   explicit TrialRpc(const Tables& tables) : tables_(tables) {}
   Status declare(Declarations& declare);
-  // `types`: of jobs that this server schedules while it leads; empty: all. Requires: `columns` and
+  // `types`: may be empty for all. Requires: `columns` and
   // `exact_runs` outlive every call.
-  Status start(Host& host, SharedColumns& columns, ExactRuns& exact_runs, std::set<std::string> types);
+  Status start(Host& host, SharedColumns& columns, ExactRuns& exact_runs, TypesNow types);
 
  private:
   Result<v1::TrialResponse> run(const v1::TrialRequest& request, Call& call);
@@ -28,7 +26,7 @@ class TrialRpc {
   static Status check(const v1::Job& job, const Call& call);
 
   const Tables& tables_;
-  std::set<std::string> types_;
+  TypesNow types_;
   Host* host_ = nullptr;
   SharedColumns* columns_ = nullptr;
   ExactRuns* exact_runs_ = nullptr;

@@ -217,7 +217,7 @@ TEST_F(Trials, TypesThatNobodySchedulesAreRefusedWithTheReason) {
   TrialRpc narrow(tables_);
   drover::testing::MemoryRows& rows = host_.rows();
   ASSERT_TRUE(narrow.declare(rows).ok());
-  ASSERT_TRUE(narrow.start(host_, columns_, exact_runs_, {"batch"}).ok());
+  ASSERT_TRUE(narrow.start(host_, columns_, exact_runs_, [] { return std::set<std::string>{"batch"}; }).ok());
   EXPECT_EQ(run(make_job("service"))->refusal(),
             "the leading server does not schedule jobs of type \"service\" (server.enabled_schedulers)");
   EXPECT_EQ(run(make_job("batch"))->refusal(), "");

@@ -66,8 +66,12 @@ void answer(EvalQueue& evals, Delivery delivery, const Result<PlanApplier::Outco
 
 }  // namespace
 
-void Worker::run(std::stop_token stop) {
-  while (const auto delivery = evals_.dequeue(types_, stop)) work_on(*delivery, stop);
+void Worker::run(std::stop_token stop, const std::function<void(bool)>& is_busy) {
+  while (const auto delivery = evals_.dequeue(types_, stop)) {
+    is_busy(true);
+    work_on(*delivery, stop);
+    is_busy(false);
+  }
 }
 
 void Worker::work_on(const Delivery& delivery, std::stop_token stop) {

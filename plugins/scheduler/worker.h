@@ -4,6 +4,7 @@
 // [worker], several threads while this server leads; each runs a Worker of its own.
 #pragma once
 
+#include <functional>
 #include <set>
 #include <stop_token>
 #include <string>
@@ -25,7 +26,8 @@ class Worker {
          std::set<std::string> types)
       : host_(host), tables_(tables), columns_(columns), evals_(evals), plans_(plans), types_(std::move(types)) {}
 
-  void run(std::stop_token stop);
+  // `is_busy` hears when an evaluation is worked on, and when no more.
+  void run(std::stop_token stop, const std::function<void(bool)>& is_busy = [](bool) {});
   // What run() does with each delivery.
   void work_on(const Delivery& delivery, std::stop_token stop);
 

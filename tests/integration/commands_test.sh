@@ -66,6 +66,15 @@ echo 'datacentre = "x"' > "$WORK/bad.hcl"
 expect 1 'bad.hcl:1' "$DROVER" config validate "$WORK/bad.hcl"
 expect 0 "" "$DROVER" system reconcile summaries
 
+# Workers of the scheduler, changed while the server leads.
+expect 0 '"workload_status": "WaitingToDequeue"' "$DROVER" operator api /v1/agent/schedulers
+expect 0 '"num_schedulers": 1' "$DROVER" operator api /v1/agent/schedulers/config '{"num_schedulers": 1, "enabled_schedulers": ["_core", "batch"]}'
+one_is_left() { [ "$("$DROVER" operator api /v1/agent/schedulers | grep -c '"workload_status"\|"service"')" = 1 ]; }
+eventually 20 "the workers do not change" one_is_left
+expect 255 'the leading server does not schedule jobs of type "service"' "$DROVER" job plan <(sed 's/"web"/"other"/' "$WORK/web.nomad")
+expect 1 "Invalid request" "$DROVER" operator api /v1/agent/schedulers/config '{"num_schedulers": 1, "enabled_schedulers": ["none"]}'
+expect 0 '"service"' "$DROVER" operator api /v1/agent/schedulers/config '{"num_schedulers": 2, "enabled_schedulers": ["batch", "service"]}'
+
 # A stop that does not wait for ten minutes.
 expect 0 "" "$DROVER" job stop -detach -no-shutdown-delay web
 both_ended() { [ "$("$DROVER" job allocs web | grep -c ' complete ')" = 2 ]; }

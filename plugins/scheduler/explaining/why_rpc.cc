@@ -111,7 +111,7 @@ Status WhyRpc::declare(Declarations& declare) {
   return declare.service("drover.v1.WhatIfTrials", {method<&WhyRpc::what_if>("Run", this)});
 }
 
-Status WhyRpc::start(Host& host, SharedColumns& columns, std::set<std::string> types) {
+Status WhyRpc::start(Host& host, SharedColumns& columns, TypesNow types) {
   host_ = &host;
   columns_ = &columns;
   types_ = std::move(types);
@@ -132,7 +132,7 @@ Result<v1::WhyResponse> WhyRpc::of_job(const v1::WhyJobRequest& request, Call& c
   response.set_job_id(job->id());
   response.set_index(view.index());
   Circumstances circumstances(view, tables_, *job, allocs, response);
-  circumstances.note(scheduler_of(*host_, types_, job->type()) != nullptr);
+  circumstances.note(scheduler_of(*host_, types_ ? types_() : std::set<std::string>(), job->type()) != nullptr);
   const WhyInput input{.cluster = look.cluster,
                        .allocs = allocs,
                        .job = *job,
@@ -184,7 +184,7 @@ Result<v1::WhatIfResponse> WhyRpc::what_if(const v1::WhatIfRequest& request, Cal
                              .cluster = std::move(look.cluster),
                              .now = host_->clock().wall_ns(),
                              .stop = call.stop(),
-                             .scheduler_of = [this](const std::string& type) { return scheduler_of(*host_, types_, type); }},
+                             .scheduler_of = [this](const std::string& type) { return scheduler_of(*host_, types_ ? types_() : std::set<std::string>(), type); }},
                             request);
 }
 
