@@ -254,7 +254,8 @@ ConfigSchema client_schema() {
       reserved_block(),
       host_network_block(),
       host_volume_block(),
-      drain_block()};
+      drain_block(),
+      users_option()};
   add_collection(schema);
   add_without_effect(schema);
   return schema;
@@ -306,6 +307,7 @@ Result<ClientConfig> client_config(const ConfigBlock* block, const std::string& 
     config.reserved_ports = reserved->string("reserved_ports");
     DROVER_RETURN_IF_ERROR(check_ports(config.reserved_ports).with_context("client.reserved.reserved_ports"));
   }
+  DROVER_TRY(config.users, user_range_of(client));
   for (const ConfigBlock* described : client.all("host_network")) {
     DROVER_TRY(HostNetwork network, host_network_of(*described));
     config.host_networks.push_back(std::move(network));

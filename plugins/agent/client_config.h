@@ -10,6 +10,7 @@
 #include "collecting/collect_plan.h"
 #include "drover/config.h"
 #include "drover/task_environment.h"
+#include "users/user_range.h"
 
 namespace drover::agent {
 
@@ -58,6 +59,7 @@ struct ClientConfig {
   std::string reserved_ports;
   Variables chroot_env;  // path on this machine → path in the folder of a task that is locked in
   bool disable_remote_exec = false;
+  std::optional<UserRange> users = UserRange();  // of tasks that name none; absent: they get none
   std::chrono::nanoseconds max_kill_timeout = std::chrono::seconds(30);
   std::optional<DrainOnShutdown> drain_on_shutdown;
   std::chrono::nanoseconds collect_interval = std::chrono::minutes(1);

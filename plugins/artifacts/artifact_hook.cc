@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "drover/dynamic_user.h"
 #include "drover/mutex.h"
 #include "drover/sha256.h"
 #include "drover/task_files.h"
@@ -80,12 +81,7 @@ class Scratch {
   std::string path_;
 };
 
-Status give_to(const std::string& user, int folder) {
-  passwd entry{};
-  passwd* found = nullptr;
-  std::vector<char> room(16384);
-  if (::getpwnam_r(user.c_str(), &entry, room.data(), room.size(), &found) != 0 || !found)
-    return invalid_argument("chown: this node has no user \"" + user + "\"");
+Status give_to_ids(uid_t user, gid_t group, int folder) {
   std::string path = "/proc/self/fd/" + std::to_string(folder) + "/.";
   char* paths[] = {path.data(), nullptr};
   FTS* walk = ::fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR | FTS_XDEV, nullptr);
@@ -93,10 +89,20 @@ Status give_to(const std::string& user, int folder) {
   Status status;
   while (FTSENT* at = ::fts_read(walk)) {
     if (at->fts_info == FTS_DP) continue;
-    if (::lchown(at->fts_accpath, entry.pw_uid, entry.pw_gid) != 0) status = errno_status(errno, "chown");
+    if (::lchown(at->fts_accpath, user, group) != 0) status = errno_status(errno, "chown");
   }
   ::fts_close(walk);
   return status;
+}
+
+Status give_to(const std::string& user, int folder) {
+  if (const auto id = dynamic_user_id(user)) return give_to_ids(*id, *id, folder);
+  passwd entry{};
+  passwd* found = nullptr;
+  std::vector<char> room(16384);
+  if (::getpwnam_r(user.c_str(), &entry, room.data(), room.size(), &found) != 0 || !found)
+    return invalid_argument("chown: this node has no user \"" + user + "\"");
+  return give_to_ids(entry.pw_uid, entry.pw_gid, folder);
 }
 
 class ArtifactsPart final : public TaskHook::Part {
@@ -209,8 +215,7 @@ class ArtifactsPart final : public TaskHook::Part {
                                         .environment = environment(scratch.path()),
                                         .time = timeout_of(source.getter) + kSpareTime},
                                        start.stop));
-    const std::string& user = task_.spec()->task(task_.name())->user();
-    return wanted.is_users && !user.empty() ? give_to(user, folder.get()) : ok_status();
+    return wanted.is_users && !start.user.empty() ? give_to(start.user, folder.get()) : ok_status();
   }
 
   std::chrono::nanoseconds timeout_of(const std::string& getter) const {

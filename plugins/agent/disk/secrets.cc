@@ -10,7 +10,6 @@
 #include <filesystem>
 
 #include "disk/mounts.h"
-#include "drover/fd.h"
 #include "drover/log.h"
 #include "drover/open_below.h"
 
@@ -20,13 +19,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kSource = "drover-secrets";  // in the machine's list of mounts
-
-// The task's folder is anybody's: the way to its secrets takes no link.
-Fd open_secrets(const AllocFolders& alloc, const TaskFolders& task) {
-  const Fd root(::open(alloc.root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  return open_below(root, fs::path(task.secrets).lexically_relative(alloc.root), O_PATH | O_DIRECTORY,
-                    RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
-}
 
 bool is_in_memory(const Fd& folder) {
   struct statx found {};
@@ -66,6 +58,12 @@ int unmount(const std::string& path) {
 
 }  // namespace
 
+Fd open_secrets(const AllocFolders& alloc, const TaskFolders& task) {
+  const Fd root(::open(alloc.root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  return open_below(root, fs::path(task.secrets).lexically_relative(alloc.root), O_PATH | O_DIRECTORY,
+                    RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+}
+
 Status mount_secrets(const AllocFolders& alloc, const TaskFolders& task, const SecretsMount& wanted) {
   const auto failed = [&](const char* doing) { return errno_status(errno, std::string(doing) + " " + task.secrets); };
   const Fd folder = open_secrets(alloc, task);
@@ -75,7 +73,7 @@ Status mount_secrets(const AllocFolders& alloc, const TaskFolders& task, const S
   if (!memory) return failed("make memory for");
   const Fd marker(::openat(memory.get(), kSecretsMarker, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!marker) return failed("mark");
-  if (wanted.owner && ::fchownat(memory.get(), "", wanted.owner->user, wanted.owner->group, AT_EMPTY_PATH) != 0)
+  if (wanted.owner && ::fchownat(memory.get(), "", wanted.owner->id, wanted.owner->group, AT_EMPTY_PATH) != 0)
     return failed("set the owner of");
   const unsigned flags = MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH;
   return ::move_mount(memory.get(), "", folder.get(), "", flags) == 0 ? ok_status() : failed("mount memory at");

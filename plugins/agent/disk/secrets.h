@@ -10,29 +10,28 @@
 // Needs the rights of root. [any]
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstdint>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "drover/fd.h"
 #include "drover/hook.h"
 #include "drover/mounts.h"
 #include "drover/uuid.h"
+#include "users/task_user.h"
 
 namespace drover::agent {
 
 constexpr const char* kSecretsMarker = ".nomad-mount";  // a file that says to people that they look at memory
 
+// The folder itself, by a way that takes no link: the task's folder is anybody's. Invalid: errno says why.
+Fd open_secrets(const AllocFolders& alloc, const TaskFolders& task);
+
 struct SecretsMount {
   int64_t size_mb = 1;
-  struct Owner {
-    uid_t user = 0;
-    gid_t group = 0;
-  };
-  std::optional<Owner> owner;  // absent: the agent's, until a driver gives them to its task's user
+  std::optional<TaskUser> owner;  // absent: the agent's, until a driver gives them to its task's user
   bool is_open = false;        // as after open_to_all
 };
 

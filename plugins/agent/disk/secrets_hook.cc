@@ -4,7 +4,7 @@
 #include <charconv>
 
 #include "disk/secrets.h"
-#include "drover/launcher.h"
+#include "drover/dynamic_user.h"
 #include "drover/log.h"
 #include "drover/v1/task.pb.h"
 #include "hooks/standard_hooks.h"
@@ -17,17 +17,19 @@ constexpr int kDefaultSizeMb = 1;
 
 // The names of users inside of an image, or of a root of its own, are not this machine's: there the driver knows them.
 // Nothing: the agent's.
-std::optional<SecretsMount::Owner> owner_of(const std::string& user, const driver::DriverCapabilities& driver) {
-  const std::optional<SecretsMount::Owner> none;
+std::optional<TaskUser> owner_of(const std::string& user, const driver::DriverCapabilities& driver) {
+  const std::optional<TaskUser> none;
   uid_t number = 0;
   const bool is_number =
       std::from_chars(user.data(), user.data() + user.size(), number).ptr == user.data() + user.size();
   if (user.empty()) return none;
-  if (driver.fs_isolation() == driver::DriverCapabilities::IMAGE)
-    return is_number ? std::optional(SecretsMount::Owner{number, static_cast<gid_t>(-1)}) : none;
-  if (driver.fs_isolation() != driver::DriverCapabilities::NONE) return none;
-  const auto found = find_user(user);
-  return found ? std::optional(SecretsMount::Owner{found->id, found->group}) : none;
+  const auto isolation = driver.fs_isolation();
+  const bool is_dynamic = driver.dynamic_workload_users() && dynamic_user_id(user);
+  if (isolation == driver::DriverCapabilities::IMAGE && !is_dynamic)
+    return is_number ? std::optional(TaskUser{number, static_cast<gid_t>(-1)}) : none;
+  if (isolation == driver::DriverCapabilities::CHROOT && !is_dynamic) return none;
+  const auto found = task_user(user);
+  return found ? std::optional(*found) : none;
 }
 
 // An image has users of its own, and may say which of them its program is: nobody here knows who that will be.
@@ -43,15 +45,14 @@ class Secrets final : public TaskHook::Part {
     if (start.recovered) return ok_status();
     const AllocSpecPtr spec = task_.spec();
     const v1::Task& task = *spec->task(task_.name());
-    const std::string user = interpolate(task.user(), start.environment, start.node);
-    const bool is_open = may_be_anybodys(user, start.capabilities);
+    const bool is_open = may_be_anybodys(start.user, start.capabilities);
     if (is_open && !are_in_memory(task_.alloc_folders(), task_.folders()))
       DROVER_RETURN_IF_ERROR(open_to_all(task_.folders()));
     // An agent that is not root has them in a plain folder.
     if (::geteuid() != 0) return ok_status();
     const Status status = mount_secrets(task_.alloc_folders(), task_.folders(),
                                         {.size_mb = std::max(kDefaultSizeMb, task.resources().secrets_mb()),
-                                         .owner = owner_of(user, start.capabilities),
+                                         .owner = owner_of(start.user, start.capabilities),
                                          .is_open = is_open});
     if (status.code() != Code::permission_denied) return status;
     // Root in a container may not mount: its operator hears of it, and the task runs.

@@ -57,7 +57,7 @@ class SecretsInMemory : public AgentTest {
 
 TEST_F(SecretsInMemory, AreTheirOwnersAloneAndRunNothing) {
   EXPECT_FALSE(are_in_memory(alloc_, web_));
-  ASSERT_TRUE(mount_secrets(alloc_, web_, {.size_mb = 2, .owner = SecretsMount::Owner{1234, 1235}}).ok());
+  ASSERT_TRUE(mount_secrets(alloc_, web_, {.size_mb = 2, .owner = TaskUser{1234, 1235}}).ok());
   EXPECT_TRUE(are_in_memory(alloc_, web_));
   struct stat found {};
   ASSERT_EQ(0, ::stat(web_.secrets.c_str(), &found));

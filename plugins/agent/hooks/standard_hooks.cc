@@ -10,6 +10,7 @@ StandardHooks::StandardHooks(const ClientSlot& client) {
   allocs_.push_back(network_hook(client));
   tasks_.push_back(environment_hook(client));
   tasks_.push_back(task_dir_hook(client));
+  tasks_.push_back(workload_users_hook(client));
   tasks_.push_back(secrets_hook());
   tasks_.push_back(logs_hook(client));
   tasks_.push_back(dispatch_payload_hook());

@@ -1,8 +1,8 @@
 // The agent's own hooks:
 //
 //   allocations   make_room ──▶ alloc_dir ──▶ await_previous_allocations ──▶ migrate_disk ──▶ network
-//   tasks         environment ──▶ task_dir ──▶ secrets ──▶ logs ──▶ dispatch_payload ──▶ volumes
-//                 ──▶ devices
+//   tasks         environment ──▶ task_dir ──▶ workload_users ──▶ secrets ──▶ logs ──▶ dispatch_payload
+//                 ──▶ volumes ──▶ devices
 #pragma once
 
 #include <memory>
@@ -44,6 +44,8 @@ std::unique_ptr<AllocHook> network_hook(const ClientSlot& client);
 std::unique_ptr<TaskHook> environment_hook(const ClientSlot& client);
 // The task's folders, and what a task that is locked in there finds of the machine.
 std::unique_ptr<TaskHook> task_dir_hook(const ClientSlot& client);
+// Users for tasks that name none, where their driver can do that (users/user_pool.h); the folders of their own.
+std::unique_ptr<TaskHook> workload_users_hook(const ClientSlot& client);
 // The task's secrets, in memory where the agent is root (disk/secrets.h).
 std::unique_ptr<TaskHook> secrets_hook();
 // Collects what the task prints into files (log_collector.h).

@@ -7,6 +7,14 @@
 #include "agent_state.pb.h"
 
 namespace drover::agent {
+namespace {
+
+// The job's word.
+std::string user_of(const HookedTask& task, const Variables& environment, const Variables& node) {
+  return interpolate(task.spec()->task(task.name())->user(), environment, node);
+}
+
+}  // namespace
 
 TaskHooks::TaskHooks(const HookTable& table, HookedTask& task, HookRows& rows) : task_(task), rows_(rows) {
   for (TaskHook* hook : table.tasks) {
@@ -21,7 +29,7 @@ Result<driver::TaskConfig> TaskHooks::prestart(const Start& start) {
   driver::TaskConfig all;
   Variables environment;
   for (const Entry& entry : entries_) {
-    auto adds = prestart_of(entry, start, environment);
+    auto adds = prestart_of(entry, start, environment, all.user());
     if (!adds) {
       start.failed(entry.name, adds.status());
       if (!start.recovered) return adds.status();
@@ -33,14 +41,15 @@ Result<driver::TaskConfig> TaskHooks::prestart(const Start& start) {
   return all;
 }
 
-Result<driver::TaskConfig> TaskHooks::prestart_of(const Entry& entry, const Start& start,
-                                                  const Variables& environment) {
+Result<driver::TaskConfig> TaskHooks::prestart_of(const Entry& entry, const Start& start, const Variables& environment,
+                                                  const std::string& user) {
   const StoredHook row = rows_.hook(entry.name);
   if (row.done()) return row.adds();
   driver::TaskConfig adds;
   TaskPrestart own{.capabilities = start.capabilities,
                    .environment = environment,
                    .node = start.node,
+                   .user = user.empty() ? user_of(task_, environment, start.node) : user,
                    .recovered = start.recovered,
                    .stop = start.stop,
                    .adds = adds};

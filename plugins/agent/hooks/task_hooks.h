@@ -38,7 +38,9 @@ class TaskHooks {
     std::unique_ptr<RowState> state;
     std::unique_ptr<TaskHook::Part> part;
   };
-  Result<driver::TaskConfig> prestart_of(const Entry& entry, const Start& start, const Variables& environment);
+  // `user`: what the hooks before have made the task's; empty: the job's.
+  Result<driver::TaskConfig> prestart_of(const Entry& entry, const Start& start, const Variables& environment,
+                                         const std::string& user);
   void note(const Status& status, const Entry& entry, const char* phase) const;
 
   std::vector<Entry> entries_;

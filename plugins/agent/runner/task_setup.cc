@@ -50,7 +50,7 @@ Result<TaskSetup> set_up_task(const TaskSetupInput& input) {
   out.set_id(input.id);
   out.set_name(task.name());
   set_resources(input.spec, task.name(), node->node_resources().cpu().cpu_shares(), *out.mutable_resources());
-  out.set_user(interpolate(task.user(), environment, input.node));
+  if (out.user().empty()) out.set_user(interpolate(task.user(), environment, input.node));
   out.set_alloc_dir(input.folders.root);
   out.set_task_group_name(allocation.task_group());
   out.set_job_name(job.name());

@@ -38,6 +38,8 @@ class FakeDriver final : public TaskDriver {
     capabilities.set_exec(runs_commands);
     if (shares_networks) capabilities.add_network_isolation_modes(driver::NetworkIsolationSpec::GROUP);
     capabilities.set_must_create_network(makes_networks);
+    capabilities.set_dynamic_workload_users(takes_made_up_users);
+    capabilities.set_fs_isolation(isolation);
     return capabilities;
   }
   driver::FingerprintResponse fingerprint() override {
@@ -164,6 +166,8 @@ class FakeDriver final : public TaskDriver {
   // --- The test's side
   bool runs_commands = true;                            // before the agent starts
   bool shares_networks = true, makes_networks = false;  // before the agent starts
+  bool takes_made_up_users = false;  // before the agent starts, as the next
+  driver::DriverCapabilities::FSIsolation isolation = driver::DriverCapabilities::NONE;
   std::set<std::string> networks() {
     std::lock_guard lock(mutex_);
     return networks_;

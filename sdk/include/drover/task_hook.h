@@ -74,11 +74,12 @@ struct TaskPrestart {
   const driver::DriverCapabilities& capabilities;  // of the task's driver
   const Variables& environment;                    // with what the hooks before have added
   const Variables& node;                           // node_variables(), for interpolate()
+  std::string user{};                              // the task's, as its driver will be told; empty: none
   bool recovered = false;                          // the task runs already, started by a former agent
   std::stop_token stop;                            // requested when the task is to end meanwhile, or the agent
 
   // The hook's additions to what the driver is given: env (it wins over what is there), device_env, mounts, devices,
-  // stdout_path, stderr_path.
+  // stdout_path, stderr_path; user, in place of the job's.
   driver::TaskConfig& adds;
   bool done = false;  // set: this hook's prestart has nothing more to do for this task
 };
