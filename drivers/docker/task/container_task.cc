@@ -22,7 +22,9 @@ constexpr auto kOutputTime = 5s;  // for what the container wrote last to reach 
 constexpr auto kKillTime = 30s;   // for the engine to carry out a kill
 constexpr auto kSampleTime = 15s;
 constexpr int64_t kSecond = 1'000'000'000;
-constexpr int kLost = 137;  // the exit code of a container whose end nobody saw
+constexpr auto kMemoryTime = 1s;  // for word that memory ran out to come after that of the end
+constexpr auto kAskAgain = 100ms;
+constexpr int kKilled = 137;  // the exit code after SIGKILL, also of a container whose end nobody saw
 constexpr std::chrono::nanoseconds kLongest = std::chrono::hours(24 * 365 * 50);  // a clock's own limit is near
 
 void set_time(google::protobuf::Timestamp& stamp, int64_t ns) {
@@ -33,7 +35,10 @@ void set_time(google::protobuf::Timestamp& stamp, int64_t ns) {
 }  // namespace
 
 ContainerTask::ContainerTask(Engine& engine, const driver::TaskConfig& config, Options options)
-    : engine_(engine), config_(std::make_unique<driver::TaskConfig>(config)), options_(std::move(options)) {
+    : engine_(engine),
+      config_(std::make_unique<driver::TaskConfig>(config)),
+      options_(std::move(options)),
+      memory_(options_.container.pid) {
   if (options_.reads_logs) {
     logs_ = std::make_unique<LogReader>(engine_, LogOrder{.container = id(),
                                                           .has_tty = options_.container.has_tty,
@@ -55,8 +60,9 @@ void ContainerTask::let_go() {
 
 void ContainerTask::run(const std::stop_token& stop) {
   pthread_setname_np(pthread_self(), "docker-wait");
-  const auto end = wait_end(stop);
+  auto end = wait_end(stop);
   if (!end) return;
+  if (*end) (*end)->oom_killed = memory_ran_out(**end, stop);
   // Who is told of the end may close the pipes.
   if (logs_ && !logs_->wait_end(SystemClock().steady() + kOutputTime))
     log::warn("docker", "a container's last output did not come in time", {{"container", id()}});
@@ -84,6 +90,18 @@ std::optional<Result<Container>> ContainerTask::wait_end(const std::stop_token& 
   return std::nullopt;
 }
 
+// Killed, and not by this driver: the engine may not have heard yet why.
+bool ContainerTask::memory_ran_out(const Container& end, const std::stop_token& stop) {
+  if (end.oom_killed || end.exit_code != kKilled || is_told_to_end_) return end.oom_killed;
+  const Patience patience = Patience::of(kMemoryTime, stop);
+  if (const auto counted = memory_.ran_out(patience)) return *counted;
+  do {
+    const auto now = inspect_container(engine_, id(), patience);
+    if (now && now->oom_killed) return true;
+  } while (SystemClock().steady() < patience.deadline && pause_for(kAskAgain, stop));
+  return false;
+}
+
 void ContainerTask::finish(const Result<Container>& end) {
   driver::ExitResult result;
   int64_t completed = SystemClock().wall_ns();
@@ -92,7 +110,7 @@ void ContainerTask::finish(const Result<Container>& end) {
     result.set_oom_killed(end->oom_killed);
     if (end->finished_ns > 0) completed = end->finished_ns;
   } else {
-    result.set_exit_code(kLost);
+    result.set_exit_code(kKilled);
     log::warn("docker", "a container was removed while its task ran", {{"task", config_->id()}, {"container", id()}});
   }
   {
@@ -126,6 +144,7 @@ Status ContainerTask::stop(std::chrono::nanoseconds timeout, const std::string& 
     return status.ok() || status.code() == Code::failed_precondition || status.code() == Code::not_found;
   };
   if (!is_running()) return ok_status();
+  is_told_to_end_ = true;
   if (timeout > 0ns) {
     const std::string& own = options_.container.stop_signal;
     const Status sent = kill_container(engine_, id(), !name.empty() ? name : own.empty() ? "SIGTERM" : own);

@@ -6,6 +6,7 @@
 // The threads end with the container or with the object; the container itself goes on. [any]
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +17,7 @@
 #include "drover/task_driver.h"
 #include "engine/answers.h"
 #include "engine/engine.h"
+#include "memory/memory_watch.h"
 #include "task/container_handle.h"
 #include "task/log_reader.h"
 
@@ -59,6 +61,7 @@ class ContainerTask {
   void run(const std::stop_token& stop);
   // Until the engine says that it has ended. Nothing: the object goes.
   std::optional<Result<Container>> wait_end(const std::stop_token& stop);
+  bool memory_ran_out(const Container& end, const std::stop_token& stop);
   void finish(const Result<Container>& end);
   bool wait_exited(SteadyTime deadline);
 
@@ -66,6 +69,8 @@ class ContainerTask {
   const std::unique_ptr<const driver::TaskConfig> config_;
   const Options options_;
   std::unique_ptr<LogReader> logs_;  // null: none
+  MemoryWatch memory_;  // the thread's
+  std::atomic<bool> is_told_to_end_{false};
   ExitWatchers watchers_;
   std::stop_source ended_;
 
