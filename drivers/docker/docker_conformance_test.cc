@@ -36,16 +36,22 @@ conformance::Setup setup_for(const RealEngine& engine) {
   return setup;
 }
 
+// Docker, or what the environment says: ENGINE_KIND=podman.
+RealEngine& tried_engine() {
+  const char* kind = std::getenv("ENGINE_KIND");
+  return RealEngine::of(kind ? kind : "docker");
+}
+
 // The kit's cases, skipped where no engine can run.
 class EngineConformance : public ::testing::TestWithParam<const conformance::Check*> {
  protected:
   static conformance::Outcomes run(const std::function<conformance::SubjectFactory(RealEngine&)>& subject) {
-    RealEngine& engine = RealEngine::of("docker");
+    RealEngine& engine = tried_engine();
     if (!engine.why_not().empty()) return {};
     return conformance::run_cases(subject(engine), setup_for(engine));
   }
   static void expect_holds(const conformance::Outcomes& outcomes) {
-    const std::string& why_not = RealEngine::of("docker").why_not();
+    const std::string& why_not = tried_engine().why_not();
     if (!why_not.empty()) GTEST_SKIP() << why_not;
     conformance::expect_holds(*GetParam(), outcomes);
   }

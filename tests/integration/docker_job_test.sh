@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # Containers under a real agent, with an engine of the test's own: the driver inside the agent, and as a program.
+# ENGINE_KIND=podman tries Podman's.
 . "$(dirname "$0")/lib.sh"
 : "${DRIVERS:?names the folder of the drivers programs}" "${ENGINE:?names the script that runs an engine}"
 
-WHY=$("$ENGINE" start docker "$WORK/engine" 2>&1)
+KIND=${ENGINE_KIND:-docker}
+WHY=$("$ENGINE" start "$KIND" "$WORK/engine" 2>&1)
 case $? in
   0) ;;
   77)
@@ -139,7 +141,8 @@ expect 7 "inside" "$DROVER" alloc exec "$COUNTER" /bin/sh -c 'echo inside; exit 
 # Its secrets lie in memory; the engine shows them as they are.
 [ "$(id -u)" != 0 ] || expect 0 "drover-secrets" "$DROVER" alloc exec "$COUNTER" /bin/sh -c 'grep " /secrets " /proc/mounts && touch /secrets/file'
 FULL=$(docker -H "unix://$WORK/engine/socket" inspect -f '{{index .Config.Labels "com.hashicorp.nomad.alloc_id"}}' "$CONTAINER")
-uses() { "$DROVER" operator api "/v1/client/allocation/$FULL/stats" | grep -q '"RSS": *[1-9]'; }
+if [ "$KIND" = podman ]; then USE=Usage; else USE=RSS; fi
+uses() { "$DROVER" operator api "/v1/client/allocation/$FULL/stats" | grep -q "\"$USE\": *[1-9]"; }
 eventually 20 "no use is told" uses
 
 # The agent is killed; the container goes on, with all of its output.

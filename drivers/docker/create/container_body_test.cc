@@ -512,6 +512,29 @@ TEST(ContainerBody, NamesItsFilesInASharedNetwork) {
   EXPECT_FALSE(json["HostConfig"].contains("Dns"));
 }
 
+TEST(ContainerBody, HasTheNameOfItsGroupWhereTheEngineDoesNotShareIt) {
+  struct Case {
+    const char* name;
+    bool is_podman;
+    Json config;
+    Json expected;  // null: none
+  };
+  const Case cases[] = {{"Docker shares it", false, Json::object(), nullptr},
+                        {"Podman does not", true, Json::object(), "box"},
+                        {"its own", true, {{"hostname", "own"}}, "own"},
+                        {"another network", true, {{"network_mode", "bridge"}}, nullptr}};
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    World world = small_world();
+    group(world);
+    (*world.task.mutable_network_isolation_spec()->mutable_labels())[kSandboxHostname] = "box";
+    world.engine.is_podman = c.is_podman;
+    const auto body = make(world, c.config);
+    ASSERT_TRUE(body.ok()) << body.status().to_string();
+    EXPECT_EQ(c.expected, Json::parse(body->json).value("Hostname", Json()));
+  }
+}
+
 TEST(ContainerBody, SaysWhichPathsMustStayInTheAllocation) {
   const World world = small_world();
   const auto body = make(world, {{"volumes", {"local/a:/a", "/d/alloc/alloc/b:/b"}},

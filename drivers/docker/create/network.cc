@@ -94,6 +94,15 @@ bool has_group_network(const driver::TaskConfig& task) {
          task.network_isolation_spec().mode() == driver::NetworkIsolationSpec::GROUP;
 }
 
+// A container that joins another one's network has its host name with Docker, which takes none of its own there. With
+// Podman each has its own.
+void add_group_hostname(const BodyInput& input, Json& body) {
+  if (!input.engine.is_podman || body.contains("Hostname") || !input.options.network_mode.empty()) return;
+  if (!has_group_network(input.task)) return;
+  const auto& labels = input.task.network_isolation_spec().labels();
+  if (const auto name = labels.find(kSandboxHostname); name != labels.end()) body["Hostname"] = name->second;
+}
+
 }  // namespace
 
 std::string network_mode(const BodyInput& input) {
@@ -120,6 +129,7 @@ Status add_network(const BodyInput& input, Json& body, ContainerBody& out) {
   }
   host["NetworkMode"] = mode;
   add_endpoint(input, mode, body);
+  add_group_hostname(input, body);
   const Dns dns = dns_of(input);
   if (shares_network(input)) return add_name_files(input, dns, out);
   return add_names(input, dns, host);
