@@ -393,8 +393,11 @@ class FakeDeclarations : public Declarations {
   Result<TableId> table(TableSpec) override { return unimplemented("no tables"); }
   Result<TableId> other_table(std::string_view) override { return unimplemented("no tables"); }
   Status command(std::string, ApplyFunction) override { return ok_status(); }
-  Status service(std::string_view, std::vector<MethodBinding> methods) override {
-    for (MethodBinding& method : methods) bindings[method.name] = std::move(method);
+  Status service(std::string_view service, std::vector<MethodBinding> methods) override {
+    for (MethodBinding& method : methods) {
+      const std::string name = method.name;
+      bindings[bindings.contains(name) ? std::string(service) + "/" + name : name] = std::move(method);
+    }
     return ok_status();
   }
   Status configuration(std::string, ConfigSchema) override { return ok_status(); }
@@ -402,7 +405,7 @@ class FakeDeclarations : public Declarations {
     extensions[{std::move(point), std::move(name)}] = implementation;
     return ok_status();
   }
-  std::map<std::string, MethodBinding> bindings;
+  std::map<std::string, MethodBinding> bindings;  // by name; "service/name" where an earlier service has one of that name
   Extensions extensions;
 };
 
