@@ -22,7 +22,7 @@ using testing::make_eval;
 using testing::make_job;
 using testing::make_node;
 
-constexpr const char* kPlanApplied = "drover.v1.PlansApplied";
+constexpr const char* kPlanApplied = "drover.v1.PlansPacked";
 
 class Leading : public testing::ShellTest {
  protected:

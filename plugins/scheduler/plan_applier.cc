@@ -171,15 +171,19 @@ void PlanApplier::apply(std::vector<Submission> plans, std::stop_token stop) {
   propose(std::move(command), entry, term, /*may_pack=*/true);
 }
 
+packing::Lookup PlanApplier::lookup_in(const ReadView& view) const {
+  const Tables& tables = columns_.tables();
+  return packing::lookup_in(view, tables.nodes, tables.evals.id());
+}
+
 // A plan that brings no allocation is small as it is.
 void PlanApplier::propose(v1::PlanApplied command, InFlight::Entry entry, uint64_t term, bool may_pack) {
   if (may_pack && command.placed_size() > 0 && host_.clock().steady() >= packs_again_) {
     const auto view = host_.snapshot();
-    const auto nodes = packing::nodes_of(*view, columns_.tables().nodes);
-    if (auto packed = packing::pack(command, nodes)) {
+    if (auto packed = packing::pack(command, lookup_in(*view))) {
       std::string payload = serialize(*packed);
-      flights_.at(entry).packed = std::make_shared<v1::PlansApplied>(*std::move(packed));
-      return propose(v1::PlansApplied::descriptor()->full_name(), std::move(payload), entry, term);
+      flights_.at(entry).packed = std::make_shared<v1::PlansPacked>(*std::move(packed));
+      return propose(v1::PlansPacked::descriptor()->full_name(), std::move(payload), entry, term);
     }
   }
   propose(v1::PlanApplied::descriptor()->full_name(), serialize(command), entry, term);
@@ -189,8 +193,7 @@ void PlanApplier::propose(v1::PlanApplied command, InFlight::Entry entry, uint64
 // in the log, or changed nothing. False when it cannot be said in another way.
 bool PlanApplier::propose_plainly(Flight& flight, InFlight::Entry entry) {
   const auto view = host_.snapshot();
-  auto plan = packing::unpack(*std::exchange(flight.packed, nullptr),
-                              packing::nodes_of(*view, columns_.tables().nodes));
+  auto plan = packing::unpack(*std::exchange(flight.packed, nullptr), lookup_in(*view));
   packs_again_ = host_.clock().steady() + kPacksAgain;
   if (!plan) return false;
   propose(*std::move(plan), entry, flight.term, /*may_pack=*/false);

@@ -30,8 +30,12 @@
 namespace drover::v1 {
 class HostVolumesClaimed;
 class PlanApplied;
-class PlansApplied;
+class PlansPacked;
 }  // namespace drover::v1
+
+namespace drover::scheduler::packing {
+struct Lookup;
+}  // namespace drover::scheduler::packing
 
 namespace drover::scheduler {
 
@@ -91,7 +95,7 @@ class PlanApplier {
     std::vector<Waiting> waiting;
     SteadyTime proposed;
     uint64_t term = 0;
-    std::shared_ptr<v1::PlansApplied> packed;  // null: it was proposed as it is
+    std::shared_ptr<v1::PlansPacked> packed;  // null: it was proposed as it is
     Status failure;  // until it is undone
   };
   struct Work {
@@ -109,6 +113,7 @@ class PlanApplier {
                                    std::stop_token stop);
   void propose(v1::PlanApplied command, InFlight::Entry entry, uint64_t term, bool may_pack);
   void propose(std::string_view command, std::string payload, InFlight::Entry entry, uint64_t term);
+  packing::Lookup lookup_in(const ReadView& view) const;
   bool propose_plainly(Flight& flight, InFlight::Entry entry);
   void take(Answer answer);
   void finish_undone(std::stop_token stop);

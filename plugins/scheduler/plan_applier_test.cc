@@ -137,14 +137,14 @@ TEST_F(Applying, APlanOfADeliveryThatWasTakenBackIsRefused) {
 TEST_F(Applying, TheLogsErrorIsTheAnswer) {
   const v1::Job job = job_named("job");
   const Delivery delivery = in_flight(job);
-  host_.refuse("drover.v1.PlansApplied", unavailable("this server is not the leader"));
+  host_.refuse("drover.v1.PlansPacked", unavailable("this server is not the leader"));
   const auto applier = run();
   EXPECT_EQ(submit(plan_of(job, "n1", 1), delivery).get().status().code(), Code::unavailable);
 }
 
 TEST_F(Applying, AServerThatDoesNotKnowPackedPlansGetsThemWhole) {
   const v1::Job job = job_named("job"), other = job_named("other");
-  host_.refuse("drover.v1.PlansApplied", failed_precondition("server s2 does not know the command"));
+  host_.refuse("drover.v1.PlansPacked", failed_precondition("server s2 does not know the command"));
   const auto applier = run();
   const auto outcome = submit(plan_of(job, "n1", 1), in_flight(job)).get();
   ASSERT_TRUE(outcome.ok()) << outcome.status().message();
@@ -155,11 +155,11 @@ TEST_F(Applying, AServerThatDoesNotKnowPackedPlansGetsThemWhole) {
   const auto said = host_.proposed();
   EXPECT_EQ(std::ranges::count(said, "drover.v1.PlanApplied"), 2);
   // For a while it is not tried again; then it is.
-  host_.refuse("drover.v1.PlansApplied", ok_status());
+  host_.refuse("drover.v1.PlansPacked", ok_status());
   host_.forward_clock().advance(1min);
   put(make_node("n2", 1000));
   EXPECT_TRUE(submit(plan_of(other, "n2", 1), in_flight(job_named("third"))).get().ok());
-  EXPECT_EQ(std::ranges::count(host_.proposed(), "drover.v1.PlansApplied"), 1);
+  EXPECT_EQ(std::ranges::count(host_.proposed(), "drover.v1.PlansPacked"), 1);
 }
 
 TEST_F(Applying, WhoWaitsWhenLeadershipEndsIsTold) {

@@ -79,9 +79,11 @@ class Writer {
     return tables_.allocs.put(rows_, change.row, &change.keys);
   }
   // The serialized metric of one that is placed: its row is written again with each report, and needs it not.
-  void add_metric(const std::string& alloc_id, std::string metric) {
+  void add_metric(const std::string& alloc_id, std::string metric, packing::Format format) {
     const packing::MetricPlace place = packing::place_of_metric(alloc_id);
-    metrics_[place.key].added.push_back({place.slot, std::move(metric)});
+    Metrics& row = metrics_[place.key];
+    row.added.push_back({place.slot, std::move(metric)});
+    row.format = format;
   }
   // One that the servers have placed.
   Status add(v1::Allocation& alloc) {
@@ -179,6 +181,7 @@ class Writer {
  private:
   struct Metrics {
     std::vector<packing::PlacedMetric> added;
+    packing::Format format{};  // of those
     std::vector<uint32_t> dropped;  // slots
   };
   struct Job {
@@ -193,7 +196,9 @@ class Writer {
     v1::PassMetrics metrics = row ? *std::move(row) : v1::PassMetrics();
     metrics.set_key(key);
     for (const uint32_t slot : change.dropped) packing::drop_metric(slot, metrics);
-    if (!change.added.empty()) DROVER_RETURN_IF_ERROR(packing::add_metrics(std::move(change.added), metrics));
+    if (!change.added.empty()) {
+      DROVER_RETURN_IF_ERROR(packing::add_metrics(std::move(change.added), change.format, metrics));
+    }
     if (metrics.live() != 0) return tables_.metrics.put(rows_, metrics);
     tables_.metrics.erase(rows_, key);
     return ok_status();
@@ -330,17 +335,18 @@ class Commands {
     return std::string();
   }
 
+  Result<std::string> plans_packed(v1::PlansPacked& command, ApplyContext& context) const {
+    return apply_packed(command, packing::Format::second, context);
+  }
+
+  // Means what it always has, down to the rows of metrics.
   Result<std::string> plans_applied(v1::PlansApplied& command, ApplyContext& context) const {
-    // Before anything is written: a node that it names may be gone.
-    std::vector<std::string> metrics;
-    DROVER_TRY(v1::PlanApplied plan,
-               packing::unpack_apart(std::move(command), packing::nodes_of(context.rows(), tables_.nodes), metrics));
-    return apply_plan(plan, std::move(metrics), context);
+    return apply_packed(command, packing::Format::first, context);
   }
 
   // Means what it always has: the rows hold the metrics.
   Result<std::string> plan_applied(v1::PlanApplied& command, ApplyContext& context) const {
-    return apply_plan(command, {}, context);
+    return apply_plan(command, {}, packing::Format::first, context);
   }
 
   Result<std::string> allocations_reported(const v1::AllocationsReported& command, ApplyContext& context) const {
@@ -421,8 +427,18 @@ class Commands {
   }
 
  private:
-  // `metrics`: of the allocations that it places, by their order; those of the others are in the rows.
-  Result<std::string> apply_plan(v1::PlanApplied& command, std::vector<std::string> metrics,
+  template <typename Packed>
+  Result<std::string> apply_packed(Packed& command, packing::Format format, ApplyContext& context) const {
+    // Before anything is written: a node that it names may be gone.
+    std::vector<std::string> metrics;
+    const packing::Lookup lookup = packing::lookup_in(context.rows(), tables_.nodes, tables_.evals.id());
+    DROVER_TRY(v1::PlanApplied plan, packing::unpack_apart(std::move(command), lookup, metrics));
+    return apply_plan(plan, std::move(metrics), format, context);
+  }
+
+  // `metrics`: of the allocations that it places, by their order, and the format of their rows; those of the others are
+  // in the allocations.
+  Result<std::string> apply_plan(v1::PlanApplied& command, std::vector<std::string> metrics, packing::Format format,
                                  ApplyContext& context) const {
     if (command.has_registration()) DROVER_RETURN_IF_ERROR(register_with(command, context));
     Writer writer(tables_, context, command.time());
@@ -458,7 +474,7 @@ class Commands {
         if (alloc.deployment_status().canary()) progress.add_placed_canaries(alloc.id());
       }
       const auto at = static_cast<size_t>(i);
-      if (at < metrics.size() && !metrics[at].empty()) writer.add_metric(alloc.id(), std::move(metrics[at]));
+      if (at < metrics.size() && !metrics[at].empty()) writer.add_metric(alloc.id(), std::move(metrics[at]), format);
       DROVER_RETURN_IF_ERROR(writer.add(alloc));
     }
     if (command.has_host_volume_claims()) DROVER_RETURN_IF_ERROR(also(context, command.host_volume_claims()));
@@ -572,6 +588,7 @@ Status declare_tables(Declarations& declare, Tables& tables) {
   DROVER_RETURN_IF_ERROR(declare.command<&Commands::jobs_recounted>(commands));
   DROVER_RETURN_IF_ERROR(declare.command<&Commands::plan_applied>(commands));
   DROVER_RETURN_IF_ERROR(declare.command<&Commands::plans_applied>(commands));
+  DROVER_RETURN_IF_ERROR(declare.command<&Commands::plans_packed>(commands));
   DROVER_RETURN_IF_ERROR(declare.command<&Commands::allocations_reported>(commands));
   DROVER_RETURN_IF_ERROR(declare.command<&Commands::health_changed>(commands));
   return declare.command<&Commands::allocations_transitioned>(commands);

@@ -83,20 +83,19 @@ TableShape<v1::Job> jobs_table() {
   return {"jobs", std::move(indexes), [](const v1::Job& job, RowKeys& keys) {
             keys.primary(job_key(job.namespace_(), job.id()));
             if (runs_everywhere(job) && !starts_children(job)) {
-              keys.add(kJobsOnEveryNode, job_key(job.namespace_(), job.id()));
+              keys.add(kJobsOnEveryNode, "");
             }
             for (const v1::TaskGroup& group : job.task_groups()) {
               for (const v1::Task& task : group.tasks()) {
                 if (job.stop() || !task.has_csi_plugin_config()) continue;
-                keys.add(kJobsByCsiPlugin,
-                         KeyBuilder().text(task.csi_plugin_config().id()).text(job.namespace_()).text(job.id()).take());
+                keys.add(kJobsByCsiPlugin, KeyBuilder().text(task.csi_plugin_config().id()).take());
               }
             }
             if (job.parent_id().empty()) return;
             const auto below_parent = [&] { return KeyBuilder().text(job.namespace_()).text(job.parent_id()); };
-            keys.add(kJobsByParent, below_parent().text(job.id()).take());
+            keys.add(kJobsByParent, below_parent().take());
             if (job.dispatch_idempotency_token().empty()) return;
-            keys.add(kJobsByDispatchToken, below_parent().text(job.dispatch_idempotency_token()).text(job.id()).take());
+            keys.add(kJobsByDispatchToken, below_parent().text(job.dispatch_idempotency_token()).take());
           }};
 }
 
@@ -109,15 +108,14 @@ TableShape<v1::Job> job_versions_table() {
 TableShape<v1::Node> nodes_table() {
   return {"nodes", {{"pool"}, {"secret"}, {"csi_plugin"}}, [](const v1::Node& node, RowKeys& keys) {
             keys.primary(node.id());
-            keys.add(kNodesByPool, KeyBuilder().text(pool_of(node)).id(node.id()).take());
+            keys.add(kNodesByPool, KeyBuilder().text(pool_of(node)).take());
             const auto add_proof = [&](const std::string& digest) {
-              if (!digest.empty()) keys.add(kNodesBySecret, KeyBuilder().id(digest).id(node.id()).take());
+              if (!digest.empty()) keys.add(kNodesBySecret, digest);
             };
             add_proof(node.has_identity() ? node.identity().digest() : sha256(node.secret_id()));
             add_proof(node.identity().former_digest());
             for (const auto* plugins : {&node.csi_controller_plugins(), &node.csi_node_plugins()}) {
-              for (const auto& [id, info] : *plugins)
-                keys.add(kNodesByCsiPlugin, KeyBuilder().text(id).id(node.id()).take());
+              for (const auto& [id, info] : *plugins) keys.add(kNodesByCsiPlugin, KeyBuilder().text(id).take());
             }
           }};
 }
@@ -132,11 +130,10 @@ TableShape<v1::Namespace> namespaces_table() {
 
 TableShape<v1::Evaluation> evals_table() {
   return {"evals", {{"creation"}, {"job"}, {"status"}}, [](const v1::Evaluation& eval, RowKeys& keys) {
-            const std::string& id = eval.id();
-            keys.primary(id);
-            keys.add(kEvalsByCreation, KeyBuilder().number(eval.create_index()).id(id).take());
-            keys.add(kEvalsByJob, KeyBuilder().text(eval.namespace_()).text(eval.job_id()).id(id).take());
-            keys.add(kEvalsByStatus, KeyBuilder().byte(static_cast<uint8_t>(eval.status())).id(id).take());
+            keys.primary(eval.id());
+            keys.add(kEvalsByCreation, KeyBuilder().number(eval.create_index()).take());
+            keys.add(kEvalsByJob, job_key(eval.namespace_(), eval.job_id()));
+            keys.add(kEvalsByStatus, KeyBuilder().byte(static_cast<uint8_t>(eval.status())).take());
           }};
 }
 
@@ -148,25 +145,23 @@ TableShape<v1::JobCounts> job_counts_table() {
 
 TableShape<v1::Allocation> allocs_table() {
   return {"allocs", {{"creation"}, {"job"}, {"node"}, {"eval"}}, [](const v1::Allocation& alloc, RowKeys& keys) {
-            const std::string& id = alloc.id();
-            keys.primary(id);
-            keys.add(kAllocsByCreation, KeyBuilder().number(alloc.create_index()).id(id).take());
-            keys.add(kAllocsByJob, KeyBuilder().text(alloc.namespace_()).text(alloc.job_id()).id(id).take());
-            keys.add(kAllocsByNode, KeyBuilder().id(alloc.node_id()).id(id).take());
-            keys.add(kAllocsByEval, KeyBuilder().id(alloc.eval_id()).id(id).take());
+            keys.primary(alloc.id());
+            keys.add(kAllocsByCreation, KeyBuilder().number(alloc.create_index()).take());
+            keys.add(kAllocsByJob, job_key(alloc.namespace_(), alloc.job_id()));
+            keys.add(kAllocsByNode, alloc.node_id());
+            keys.add(kAllocsByEval, alloc.eval_id());
           }};
 }
 
 TableShape<v1::Deployment> deployments_table() {
   return {"deployments", {{"creation"}, {"job"}}, [](const v1::Deployment& row, RowKeys& keys) {
             keys.primary(row.id());
-            keys.add(kDeploymentsByCreation, KeyBuilder().number(row.create_index()).id(row.id()).take());
+            keys.add(kDeploymentsByCreation, KeyBuilder().number(row.create_index()).take());
             keys.add(kDeploymentsByJob, KeyBuilder()
                                             .text(row.namespace_())
                                             .text(row.job_id())
                                             .descending()
                                             .number(row.create_index())
-                                            .id(row.id())
                                             .take());
           }};
 }
@@ -177,44 +172,27 @@ TableShape<v1::ServiceRegistration> service_registrations_table() {
           [](const v1::ServiceRegistration& row, RowKeys& keys) {
             const std::string& ns = row.namespace_();
             keys.primary(service_key(ns, row.id()));
-            keys.add(kServicesByName, KeyBuilder().text(ns).text(row.service_name()).text(row.id()).take());
-            keys.add(kServicesByJob, KeyBuilder().text(ns).text(row.job_id()).text(row.id()).take());
-            keys.add(kServicesByNode, KeyBuilder().id(row.node_id()).text(ns).text(row.id()).take());
-            keys.add(kServicesByAlloc, KeyBuilder().id(row.alloc_id()).text(ns).text(row.id()).take());
+            keys.add(kServicesByName, KeyBuilder().text(ns).text(row.service_name()).take());
+            keys.add(kServicesByJob, job_key(ns, row.job_id()));
+            keys.add(kServicesByNode, row.node_id());
+            keys.add(kServicesByAlloc, row.alloc_id());
           }};
 }
 
 TableShape<v1::CsiVolume> csi_volumes_table() {
   return {"csi_volumes", {{"key"}}, [](const v1::CsiVolume& volume, RowKeys& keys) {
             keys.primary(csi_volume_key(volume.namespace_(), volume.id()));
-            if (!volume.has_secrets()) return;
-            keys.add(kVolumesByKey,
-                     KeyBuilder().id(volume.secrets().key_id()).text(volume.namespace_()).text(volume.id()).take());
+            if (volume.has_secrets()) keys.add(kVolumesByKey, volume.secrets().key_id());
           }};
 }
 
 TableShape<v1::CsiClaim> csi_claims_table() {
   return {"csi_claims", {{"alloc"}, {"node"}, {"remote"}, {"key"}}, [](const v1::CsiClaim& claim, RowKeys& keys) {
-            const std::string& name_space = claim.namespace_();
-            const std::string& volume = claim.volume_id();
-            keys.primary(csi_claim_key(name_space, volume, claim.alloc_id()));
-            keys.add(kClaimsByAlloc, KeyBuilder().id(claim.alloc_id()).text(name_space).text(volume).take());
-            keys.add(kClaimsByNode,
-                     KeyBuilder().id(claim.node_id()).text(name_space).text(volume).id(claim.alloc_id()).take());
-            keys.add(kClaimsByRemote, KeyBuilder()
-                                          .text(claim.plugin_id())
-                                          .text(claim.external_volume_id())
-                                          .text(name_space)
-                                          .text(volume)
-                                          .id(claim.alloc_id())
-                                          .take());
-            if (!claim.has_secrets()) return;
-            keys.add(kClaimsByKey, KeyBuilder()
-                                       .id(claim.secrets().key_id())
-                                       .text(name_space)
-                                       .text(volume)
-                                       .id(claim.alloc_id())
-                                       .take());
+            keys.primary(csi_claim_key(claim.namespace_(), claim.volume_id(), claim.alloc_id()));
+            keys.add(kClaimsByAlloc, claim.alloc_id());
+            keys.add(kClaimsByNode, claim.node_id());
+            keys.add(kClaimsByRemote, KeyBuilder().text(claim.plugin_id()).text(claim.external_volume_id()).take());
+            if (claim.has_secrets()) keys.add(kClaimsByKey, claim.secrets().key_id());
           }};
 }
 

@@ -97,8 +97,12 @@ class MemoryRows final : public WriteTransaction, public Declarations, private A
     const MemoryTable& table = *tables_[id.value];
     auto cursor = std::make_unique<Cursor>();
     const auto& entries = index == kPrimary ? table.rows : table.indexes[index - 1];
+    const bool ends_with_primary = index != kPrimary && !table.spec.indexes[index - 1].unique;
+    const bool is_exact = ends_with_primary && range.end == range.first + '\0';
     for (auto at = entries.lower_bound(range.first); at != entries.end(); ++at) {
-      if (!range.end.empty() && at->first >= range.end) break;
+      const auto& [key, row] = *at;
+      if (is_exact ? !key.starts_with(range.first) : !range.end.empty() && key >= range.end) break;
+      if (is_exact && key != range.first && key != range.first + keys_of(table.spec, *row).primary()) continue;
       cursor->entries.push_back(*at);
     }
     if (order == Order::reverse) std::ranges::reverse(cursor->entries);
@@ -226,15 +230,19 @@ class MemoryRows final : public WriteTransaction, public Declarations, private A
     table.rows.erase(at);
     const RowKeys keys = keys_of(table.spec, *row);
     for (uint32_t i = 1; i <= table.spec.indexes.size(); ++i) {
-      for (const std::string& each : keys.of(i)) table.indexes[i - 1].erase(each);
+      for (const std::string& each : keys.of(i)) table.indexes[i - 1].erase(entry_of(table, i, each, key));
     }
     return row;
+  }
+  // What an index that is not unique has of a row ends with the primary key, as in the store.
+  static std::string entry_of(const MemoryTable& table, uint32_t index, std::string key, const std::string& primary) {
+    return table.spec.indexes[index - 1].unique ? std::move(key) : std::move(key) + primary;
   }
 
   static void insert(MemoryTable& table, const std::string& key, RowKeys& keys, const Row& row) {
     table.rows[key] = row;
     for (uint32_t i = 1; i <= table.spec.indexes.size(); ++i) {
-      for (std::string& each : keys.of(i)) table.indexes[i - 1][std::move(each)] = row;
+      for (std::string& each : keys.of(i)) table.indexes[i - 1][entry_of(table, i, std::move(each), key)] = row;
     }
   }
   // Takes back what the commit has changed, the newest first.

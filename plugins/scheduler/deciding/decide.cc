@@ -78,7 +78,8 @@ void describe_preempted(const ReadView& view, const Tables& tables, v1::Evaluati
 DecisionInput::DecisionInput(v1::Evaluation of, const ReadView& view, const Tables& tables, const v1::Job* other_job)
     : eval(std::move(of)),
       allocs(tables.allocs.list(view, kAllocsByJob, of_job(eval.namespace_(), eval.job_id()))),
-      new_id(packing::ids_from(Uuid::random().bytes())),
+      new_id(packing::ids_from(std::string(Uuid::random().bytes().substr(0, packing::kChanceBytes)) +
+                               packing::rest_of(eval.id()))),
       view_(view),
       tables_(tables) {
   // Where one has come back beside its replacement, the better placed may be the one to stay.

@@ -28,7 +28,7 @@ class DecisionInput {
   std::vector<v1::Allocation> allocs;
   std::vector<v1::Deployment> deployments;  // the newest first
   v1::SchedulerConfiguration config;
-  std::function<std::string()> new_id;  // of what the decision makes; they follow a random one
+  std::function<std::string()> new_id;  // of what the decision makes (packing/ids.h)
 
   const ReadView& view() const { return view_; }
   const Tables& tables() const { return tables_; }

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "drover/sha256.h"
+
 namespace drover::scheduler::packing {
 namespace {
 
@@ -37,6 +39,13 @@ std::optional<uint32_t> steps_between(std::string_view id, std::string_view late
     return std::nullopt;
   }
   return ordinal_of(later) - ordinal_of(id);
+}
+
+std::string rest_of(std::string_view eval_id) {
+  std::string rest = sha256(eval_id).substr(0, kIdSize - kChanceBytes);
+  rest[0] = static_cast<char>((rest[0] & 0x0f) | 0x40);  // RFC 9562 4.1 and 4.2: as if all were by chance
+  rest[2] = static_cast<char>((rest[2] & 0x3f) | 0x80);
+  return rest;
 }
 
 std::function<std::string()> ids_from(std::string first) {

@@ -19,9 +19,15 @@ constexpr unsigned kSlotBits = 6;  // of 64 slots
 uint64_t bit(uint32_t slot) { return uint64_t{1} << slot; }
 
 // Rows outlive nodes.
-const FindNode& no_nodes() {
-  static const FindNode none = [](std::string_view) { return std::nullopt; };
+const Lookup& nothing() {
+  static const Lookup none{.node = [](std::string_view) { return std::nullopt; },
+                           .eval = [](std::string_view) { return std::nullopt; }};
   return none;
+}
+
+std::optional<Format> format_of(const v1::PassMetrics::Part& part) {
+  const auto format = static_cast<Format>(part.format());
+  return format == Format::first || format == Format::second ? std::optional(format) : std::nullopt;
 }
 
 }  // namespace
@@ -34,9 +40,9 @@ MetricPlace place_of_metric(std::string_view alloc_id) {
   return place;
 }
 
-Status add_metrics(std::vector<PlacedMetric> metrics, v1::PassMetrics& row) {
+Status add_metrics(std::vector<PlacedMetric> metrics, Format format, v1::PassMetrics& row) {
   std::ranges::stable_sort(metrics, {}, &PlacedMetric::slot);
-  Packer packer(no_nodes());
+  Packer packer(nothing(), format);
   uint64_t slots = 0;
   for (size_t i = 0; i < metrics.size(); ++i) {
     if (i + 1 < metrics.size() && metrics[i + 1].slot == metrics[i].slot) continue;
@@ -45,7 +51,7 @@ Status add_metrics(std::vector<PlacedMetric> metrics, v1::PassMetrics& row) {
   }
   if (!packer.can_be_unpacked()) return data_loss("the metric of a packed plan's placement is damaged");
   v1::PassMetrics::Part& part = *row.add_parts();
-  part.set_format(kFormat);
+  part.set_format(static_cast<uint32_t>(format));
   part.set_slots(slots);
   part.set_packed(packer.take());
   row.set_live(row.live() | slots);
@@ -59,8 +65,9 @@ void drop_metric(uint32_t slot, v1::PassMetrics& row) {
 std::optional<v1::AllocMetric> find_metric(const v1::PassMetrics& row, uint32_t slot) {
   for (int i = row.parts_size(); i-- > 0;) {
     const v1::PassMetrics::Part& part = row.parts(i);
-    if ((part.slots() & bit(slot)) == 0 || part.format() != kFormat) continue;
-    Unpacker unpacker(part.packed(), no_nodes());
+    const auto format = format_of(part);
+    if ((part.slots() & bit(slot)) == 0 || !format) continue;
+    Unpacker unpacker(part.packed(), nothing(), *format);
     v1::AllocMetric metric;
     for (int before = std::popcount(part.slots() & (bit(slot) - 1)); before >= 0; --before) {
       const auto bytes = unpacker.next();

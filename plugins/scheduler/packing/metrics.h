@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "drover/result.h"
+#include "packing/format.h"
 
 namespace drover::v1 {
 class AllocMetric;
@@ -31,9 +32,10 @@ struct PlacedMetric {
   uint32_t slot;
   std::string metric;  // as serialize() makes it
 };
-// Adds them to the row, in place of what it had for their slots. Errors: data_loss when one is no message, or all are
+// Adds them to the row in that format, which the entry tells that they come from: all servers, former ones too, write
+// the same. They stand in place of what it had for their slots. Errors: data_loss when one is no message, or all are
 // of more than their bytes can mean.
-Status add_metrics(std::vector<PlacedMetric> metrics, v1::PassMetrics& row);
+Status add_metrics(std::vector<PlacedMetric> metrics, Format format, v1::PassMetrics& row);
 // The allocation in the slot is gone.
 void drop_metric(uint32_t slot, v1::PassMetrics& row);
 // Nothing when the row has none there.

@@ -56,7 +56,7 @@ TEST(Metrics, BytesThatAreNoMetricAreAnError) {
   const std::string group = "\x0b";  // opened; no message of ours has one
   for (const std::string& bytes : {cut, group, std::string(5, '\xff'), std::string(1, '\0')}) {
     v1::PassMetrics row;
-    EXPECT_EQ(add_metrics({{1, whole}, {2, bytes}}, row).code(), Code::data_loss) << bytes.size();
+    EXPECT_EQ(add_metrics({{1, whole}, {2, bytes}}, Format::second, row).code(), Code::data_loss) << bytes.size();
     EXPECT_EQ(row.parts_size(), 0);
   }
 }
@@ -65,14 +65,14 @@ TEST(Metrics, EachSlotHasItsOwnUntilTheLastIsGone) {
   v1::PassMetrics row;
   std::vector<PlacedMetric> metrics;
   for (const uint32_t slot : {63U, 0U, 5U}) metrics.push_back({slot, serialize(metric_of(static_cast<int>(slot)))});
-  EXPECT_TRUE(add_metrics(std::move(metrics), row).ok());
+  EXPECT_TRUE(add_metrics(std::move(metrics), Format::second, row).ok());
   for (const uint32_t slot : {0U, 5U, 63U}) {
     const auto found = find_metric(row, slot);
     ASSERT_TRUE(found) << slot;
     EXPECT_EQ(serialize(*found), serialize(metric_of(static_cast<int>(slot))));
   }
   EXPECT_FALSE(find_metric(row, 1));
-  EXPECT_TRUE(add_metrics({{5, serialize(metric_of(100))}, {6, serialize(metric_of(6))}}, row).ok());
+  EXPECT_TRUE(add_metrics({{5, serialize(metric_of(100))}, {6, serialize(metric_of(6))}}, Format::second, row).ok());
   EXPECT_EQ(find_metric(row, 5)->nodes_evaluated(), 100);
   EXPECT_EQ(find_metric(row, 63)->nodes_evaluated(), 63);
   for (const uint32_t slot : {0U, 5U, 6U}) drop_metric(slot, row);
@@ -83,10 +83,10 @@ TEST(Metrics, EachSlotHasItsOwnUntilTheLastIsGone) {
 
 TEST(Metrics, ADamagedRowHasNone) {
   v1::PassMetrics row;
-  EXPECT_TRUE(add_metrics({{0, serialize(metric_of(1))}, {1, serialize(metric_of(2))}}, row).ok());
+  EXPECT_TRUE(add_metrics({{0, serialize(metric_of(1))}, {1, serialize(metric_of(2))}}, Format::second, row).ok());
   row.mutable_parts(0)->mutable_packed()->resize(10);
   EXPECT_FALSE(find_metric(row, 1));
-  row.mutable_parts(0)->set_format(kFormat + 1);
+  row.mutable_parts(0)->set_format(3);
   EXPECT_FALSE(find_metric(row, 0));
 }
 
@@ -109,7 +109,8 @@ class MetricRows : public testing::ShellTest {
   }
   void place(v1::PlanApplied plan) {
     const auto view = host_.snapshot();
-    const auto applied = host_.propose(*pack(plan, nodes_of(*view, tables_.nodes)), SteadyTime::max());
+    const Lookup lookup = lookup_in(*view, tables_.nodes, tables_.evals.id());
+    const auto applied = host_.propose(*pack(plan, lookup), SteadyTime::max());
     ASSERT_TRUE(applied.ok()) << applied.status().message();
   }
   uint64_t rows() { return host_.snapshot()->row_count(tables_.metrics.id()); }

@@ -1,10 +1,10 @@
 // A plan in the log: what its placements share is said once, and each says only what differs from the one before.
 // Pure.
 //
-//   PlanApplied ──pack──▶ PlansApplied ──log──▶ unpack ──▶ the same PlanApplied, on every server
+//   PlanApplied ──pack──▶ PlansPacked ──log──▶ unpack ──▶ the same PlanApplied, on every server
 //
-// format.h describes the bytes. Nodes are named by the first bytes of their identifiers, so both sides look at the
-// table of nodes.
+// format.h describes the bytes. Nodes and evaluations are named by the first bytes of their identifiers, so both sides
+// look at their tables.
 #pragma once
 
 #include <functional>
@@ -19,6 +19,7 @@
 namespace drover::v1 {
 class PlanApplied;
 class PlansApplied;
+class PlansPacked;
 }  // namespace drover::v1
 
 namespace drover::scheduler::packing {
@@ -26,20 +27,25 @@ namespace drover::scheduler::packing {
 struct KnownNode {
   std::string id, name;
 };
-// The only node whose identifier begins with these bytes; nothing when there is none, or several.
-using FindNode = std::function<std::optional<KnownNode>(std::string_view prefix)>;
-// Those of a view. Requires: it outlives the answer.
-FindNode nodes_of(const ReadView& view, TableId nodes);
+struct Lookup {
+  // The only node whose identifier begins with these bytes; nothing when there is none, or several.
+  std::function<std::optional<KnownNode>(std::string_view prefix)> node;
+  // The row of the only such evaluation, likewise.
+  std::function<std::optional<std::string>(std::string_view prefix)> eval;
+};
+// What a view has. Requires: it outlives the answer.
+Lookup lookup_in(const ReadView& view, TableId nodes, TableId evals);
 
 // Takes the plan. Leaves it and gives nothing when it cannot be packed, or not be unpacked within bounds.
-std::optional<v1::PlansApplied> pack(v1::PlanApplied& plan, const FindNode& nodes);
-// Errors: data_loss for what no pack() wrote; unimplemented for a later format; failed_precondition when a node is
-// gone, or a new one has the same first bytes.
-Result<v1::PlanApplied> unpack(v1::PlansApplied packed, const FindNode& nodes);
+std::optional<v1::PlansPacked> pack(v1::PlanApplied& plan, const Lookup& lookup);
+// Errors: data_loss for what no pack() wrote; failed_precondition when a node is gone, or a new one has the same first
+// bytes, or an evaluation is gone or another than it was.
+Result<v1::PlanApplied> unpack(v1::PlansPacked packed, const Lookup& lookup);
 
 // The same without the metrics of what it places: these are added to `metrics` as they were serialized, empty where
 // there is none. Nothing has looked whether they are any.
-Result<v1::PlanApplied> unpack_apart(v1::PlansApplied packed, const FindNode& nodes,
-                                     std::vector<std::string>& metrics);
+Result<v1::PlanApplied> unpack_apart(v1::PlansPacked packed, const Lookup& lookup, std::vector<std::string>& metrics);
+// Of an old log. Errors: unimplemented, too, for a format that never was.
+Result<v1::PlanApplied> unpack_apart(v1::PlansApplied packed, const Lookup& lookup, std::vector<std::string>& metrics);
 
 }  // namespace drover::scheduler::packing

@@ -14,6 +14,7 @@
 #include "packing/format.h"
 #include "packing/ids.h"
 #include "packing/metrics.h"
+#include "packing/packer.h"
 #include "packing/shape.h"
 #include "packing/wire.h"
 #include "scheduler.pb.h"
@@ -30,20 +31,34 @@ class Cluster {
  public:
   void add(const std::string& id, const std::string& name) { nodes_[id] = name; }
   void remove(const std::string& id) { nodes_.erase(id); }
-  FindNode find() const {
-    return [this](std::string_view prefix) -> std::optional<KnownNode> {
-      std::optional<KnownNode> found;
-      for (const auto& [id, name] : nodes_) {
-        if (!id.starts_with(prefix)) continue;
-        if (found) return std::nullopt;
-        found = {.id = id, .name = name};
-      }
-      return found;
-    };
+  void add(const v1::Evaluation& eval) { evals_[eval.id()] = serialize(eval); }
+  void remove_eval(const std::string& id) { evals_.erase(id); }
+  Lookup find() const {
+    return {.node = [this](std::string_view prefix) -> std::optional<KnownNode> {
+              const auto* found = only(nodes_, prefix);
+              if (!found) return std::nullopt;
+              return KnownNode{.id = found->first, .name = found->second};
+            },
+            .eval = [this](std::string_view prefix) -> std::optional<std::string> {
+              const auto* found = only(evals_, prefix);
+              if (!found) return std::nullopt;
+              return found->second;
+            }};
   }
 
  private:
-  std::map<std::string, std::string> nodes_;
+  using Rows = std::map<std::string, std::string>;
+  static const Rows::value_type* only(const Rows& rows, std::string_view prefix) {
+    const Rows::value_type* found = nullptr;
+    for (const auto& row : rows) {
+      if (!row.first.starts_with(prefix)) continue;
+      if (found) return nullptr;
+      found = &row;
+    }
+    return found;
+  }
+
+  Rows nodes_, evals_;
 };
 
 std::string bytes_of(std::mt19937_64& chance, size_t count = kIdentifier) {
@@ -65,22 +80,29 @@ class Placing {
 
   v1::PlanApplied plan(int count) {
     v1::PlanApplied plan;
-    plan.set_time(1'700'000'000'000'000'000);
-    const std::string eval = bytes_of(chance_);
-    const auto next_id = ids_from(bytes_of(chance_));
-    for (int i = 0; i < count; ++i) *plan.add_placed() = alloc(next_id(), eval, i);
-    v1::Evaluation& end = *plan.add_evaluations();
-    end.set_id(eval);
-    end.set_namespace_("default");
-    end.set_job_id("web");
-    end.set_type("service");
-    end.set_priority(50);
-    end.set_triggered_by("job-register");
-    end.set_status(v1::EVAL_STATUS_COMPLETE);
-    (*end.mutable_queued_allocations())["app"] = 0;
+    plan.set_time(1'700'000'000'020'000'000);
+    v1::Evaluation& eval = *plan.add_evaluations();
+    eval.set_id(bytes_of(chance_));
+    eval.set_namespace_("default");
+    eval.set_job_id("web");
+    eval.set_type("service");
+    eval.set_priority(50);
+    eval.set_triggered_by("job-register");
+    eval.set_job_modify_index(17'000'000);
+    eval.set_status(v1::EVAL_STATUS_PENDING);
+    eval.set_create_index(17'000'002);
+    eval.set_modify_index(17'000'002);
+    eval.set_create_time(1'700'000'000'000'000'000);
+    eval.set_modify_time(1'700'000'000'000'000'000);
+    cluster_.add(eval);
+    eval.set_status(v1::EVAL_STATUS_COMPLETE);
+    eval.set_snapshot_index(17'000'003);
+    (*eval.mutable_queued_allocations())["app"] = 0;
+    const auto next_id = ids_from(bytes_of(chance_, kChanceBytes) + rest_of(eval.id()));
+    for (int i = 0; i < count; ++i) *plan.add_placed() = alloc(next_id(), eval.id(), i);
     return plan;
   }
-  FindNode find() const { return cluster_.find(); }
+  Lookup find() const { return cluster_.find(); }
   Cluster& cluster() { return cluster_; }
   const std::vector<std::string>& ids() const { return ids_; }
 
@@ -96,7 +118,7 @@ class Placing {
     alloc.set_node_name("client-" + std::to_string(at));
     alloc.set_job_id("web");
     alloc.set_job_version(3);
-    alloc.set_job_create_index(17);
+    alloc.set_job_create_index(17'000'000);
     alloc.set_task_group("app");
     auto& task = (*alloc.mutable_allocated_resources()->mutable_tasks())["main"];
     task.mutable_cpu()->set_cpu_shares(500);
@@ -111,7 +133,7 @@ class Placing {
       const size_t node = (at + shown) % ids_.size();
       v1::NodeScoreMeta& meta = *metric.add_score_meta_data();
       meta.set_node_id(ids_[node]);
-      (*meta.mutable_scores())["binpack"] = packing_[node] / 3;
+      (*meta.mutable_scores())["binpack"] = packing_[node];
       (*meta.mutable_scores())["job-anti-affinity"] = 0;
       (*meta.mutable_scores())["node-reschedule-penalty"] = 0;
       meta.set_norm_score(packing_[node]);
@@ -127,27 +149,52 @@ class Placing {
   std::vector<double> packing_;
 };
 
-v1::PlansApplied packed(v1::PlanApplied plan, const FindNode& nodes) {
-  auto packed = pack(plan, nodes);
+v1::PlansPacked packed(v1::PlanApplied plan, const Lookup& known) {
+  auto packed = pack(plan, known);
   EXPECT_TRUE(packed);
-  return packed ? *std::move(packed) : v1::PlansApplied();
+  return packed ? *std::move(packed) : v1::PlansPacked();
+}
+
+// The first format, as former versions wrote it.
+v1::PlansApplied packed_before(v1::PlanApplied plan, const Lookup& known) {
+  Packer packer(known, Format::first);
+  const auto add = [&](const auto& list) {
+    packer.add_number(static_cast<uint64_t>(list.size()));
+    for (const auto& message : list) packer.add(serialize(message), *message.GetDescriptor());
+  };
+  add(plan.placed());
+  add(plan.changed());
+  add(plan.evaluations());
+  EXPECT_TRUE(packer.can_be_unpacked());
+  plan.clear_placed();
+  plan.clear_changed();
+  plan.clear_evaluations();
+  v1::PlansApplied packed;
+  packed.set_format(1);
+  packed.set_packed(packer.take());
+  *packed.mutable_rest() = std::move(plan);
+  return packed;
 }
 
 // The size of it, once it was unpacked to the same.
-size_t round(const v1::PlanApplied& plan, const FindNode& nodes) {
-  const v1::PlansApplied small = packed(plan, nodes);
-  const auto again = unpack(small, nodes);
+size_t round(const v1::PlanApplied& plan, const Lookup& known) {
+  const v1::PlansPacked small = packed(plan, known);
+  const auto again = unpack(small, known);
   EXPECT_TRUE(again.ok()) << again.status().message();
   EXPECT_TRUE(again.ok() && serialize(*again) == serialize(plan)) << plan.DebugString();
-  std::vector<std::string> metrics;
-  auto apart = unpack_apart(small, nodes, metrics);
-  EXPECT_TRUE(apart.ok() && metrics.size() == static_cast<size_t>(plan.placed_size()));
-  for (size_t i = 0; apart && i < metrics.size(); ++i) {
-    v1::Allocation& alloc = *apart->mutable_placed(static_cast<int>(i));
-    EXPECT_FALSE(alloc.has_metrics());
-    if (!metrics[i].empty()) EXPECT_TRUE(alloc.mutable_metrics()->ParseFromString(metrics[i]));
-  }
-  EXPECT_TRUE(apart.ok() && serialize(*apart) == serialize(plan)) << "with its metrics apart";
+  const auto comes_back_apart = [&](const auto& packed) {
+    std::vector<std::string> metrics;
+    auto apart = unpack_apart(packed, known, metrics);
+    EXPECT_TRUE(apart.ok() && metrics.size() == static_cast<size_t>(plan.placed_size()));
+    for (size_t i = 0; apart && i < metrics.size(); ++i) {
+      v1::Allocation& alloc = *apart->mutable_placed(static_cast<int>(i));
+      EXPECT_FALSE(alloc.has_metrics());
+    if (!metrics[i].empty()) { EXPECT_TRUE(alloc.mutable_metrics()->ParseFromString(metrics[i])); }
+    }
+    EXPECT_TRUE(apart.ok() && serialize(*apart) == serialize(plan)) << "with its metrics apart";
+  };
+  comes_back_apart(small);
+  comes_back_apart(packed_before(plan, known));
   return serialize(small).size();
 }
 
@@ -156,18 +203,18 @@ TEST(Packing, APlacementOfManyTakesFewBytes) {
   const size_t thousand = round(placing.plan(1000), placing.find());
   const size_t ten = round(placing.plan(10), placing.find());
   const size_t one = round(placing.plan(1), placing.find());
-  // The scores of nodes that are not alike are the most of it: eight bytes and up to five for each node.
-  EXPECT_LE(thousand, 1000 * 22 + 700);
-  EXPECT_LE(ten, 900U);
-  EXPECT_LE(one, 600U);
-  EXPECT_GT(serialize(placing.plan(1000)).size(), 20 * thousand);
+  // The scores of nodes that are not alike are the most of it: three bytes and up to five for each node.
+  EXPECT_LE(thousand, 1000 * 16 + 200);
+  EXPECT_LE(ten, 300U);
+  EXPECT_LE(one, 125U);
+  EXPECT_GT(serialize(placing.plan(1000)).size(), 25 * thousand);
 }
 
 TEST(Packing, NodesThatNobodyKnowsAndIdentifiersByChanceAreWrittenOut) {
   Placing placing(2);
   v1::PlanApplied plan = placing.plan(50);
   for (v1::Allocation& alloc : *plan.mutable_placed()) alloc.set_id(Uuid::random().bytes());
-  round(plan, [](std::string_view) { return std::nullopt; });
+  round(plan, Cluster().find());
   round(plan, placing.find());
 }
 
@@ -372,7 +419,7 @@ TEST(Packing, WhateverIsPackedComesBack) {
 
 TEST(Packing, ANodeThatIsGoneOrNotTheOnlyOneIsAnError) {
   Placing placing(4);
-  const v1::PlansApplied small = packed(placing.plan(10), placing.find());
+  const v1::PlansPacked small = packed(placing.plan(10), placing.find());
   const std::string node = placing.ids()[3];
   placing.cluster().add(node.substr(0, kNodePrefix) + "0123456789abc", "new");
   EXPECT_EQ(unpack(small, placing.find()).status().code(), Code::failed_precondition);
@@ -382,24 +429,48 @@ TEST(Packing, ANodeThatIsGoneOrNotTheOnlyOneIsAnError) {
   EXPECT_EQ(unpack(small, placing.find()).status().code(), Code::failed_precondition);
 }
 
+TEST(Packing, AnEvaluationThatIsGoneOrHasChangedIsAnError) {
+  Placing placing(4);
+  const v1::PlanApplied plan = placing.plan(2);
+  const v1::PlansPacked small = packed(plan, placing.find());
+  v1::Evaluation eval;
+  ASSERT_TRUE(eval.ParseFromString(*placing.find().eval(plan.evaluations(0).id().substr(0, kEvalPrefix))));
+  eval.set_modify_index(eval.modify_index() + 1);
+  placing.cluster().add(eval);
+  EXPECT_EQ(unpack(small, placing.find()).status().code(), Code::failed_precondition);
+  eval.set_modify_index(eval.modify_index() - 1);
+  placing.cluster().add(eval);
+  v1::Evaluation other = eval;
+  other.set_id(eval.id().substr(0, kEvalPrefix) + "0123456789a");
+  placing.cluster().add(other);
+  EXPECT_EQ(unpack(small, placing.find()).status().code(), Code::failed_precondition);
+  round(plan, placing.find());  // neither is named by its first bytes
+  placing.cluster().remove_eval(other.id());
+  EXPECT_TRUE(unpack(small, placing.find()).ok());
+  placing.cluster().remove_eval(eval.id());
+  EXPECT_EQ(unpack(small, placing.find()).status().code(), Code::failed_precondition);
+  round(plan, placing.find());
+}
+
 TEST(Packing, AnotherFormatIsRefused) {
+  std::vector<std::string> metrics;
   v1::PlansApplied later;
-  later.set_format(kFormat + 1);
-  EXPECT_EQ(unpack(later, Cluster().find()).status().code(), Code::unimplemented);
+  later.set_format(2);
+  EXPECT_EQ(unpack_apart(later, Cluster().find(), metrics).status().code(), Code::unimplemented);
 }
 
 TEST(Packing, BytesThatNobodyPackedGiveAnErrorOrAPlan) {
   Placing placing(5, 20);
-  const v1::PlansApplied small = packed(placing.plan(12), placing.find());
+  const v1::PlansPacked small = packed(placing.plan(12), placing.find());
   std::mt19937_64 chance(5);
   const google::protobuf::LogSilencer silent;  // about texts that are none
   for (size_t cut = 0; cut < small.packed().size(); ++cut) {
-    v1::PlansApplied damaged = small;
+    v1::PlansPacked damaged = small;
     damaged.mutable_packed()->resize(cut);
     EXPECT_EQ(unpack(std::move(damaged), placing.find()).status().code(), Code::data_loss) << cut;
   }
   for (int i = 0; i < 5000; ++i) {
-    v1::PlansApplied damaged = small;
+    v1::PlansPacked damaged = small;
     std::string& bytes = *damaged.mutable_packed();
     for (uint64_t k = 1 + chance() % 3; k > 0; --k) bytes[chance() % bytes.size()] = static_cast<char>(chance());
     (void)unpack(damaged, placing.find());
@@ -407,7 +478,7 @@ TEST(Packing, BytesThatNobodyPackedGiveAnErrorOrAPlan) {
     (void)unpack_apart(std::move(damaged), placing.find(), metrics);
     for (std::string& metric : metrics) {
       v1::PassMetrics row;
-      (void)add_metrics({{0, std::move(metric)}}, row);
+      (void)add_metrics({{0, std::move(metric)}}, Format::second, row);
     }
   }
   for (int i = 0; i < 5000; ++i) fuzz_packed_plan(bytes_of(chance, 1 + chance() % 60));
@@ -431,9 +502,10 @@ TEST(Packing, FewBytesNeverBecomeTooMany) {
   put_text(bytes, std::string(100000, 'x'));
   for (int i = 1; i < 1000; ++i) put_number(bytes, kKnownTexts.size());
   v1::PlansApplied bomb;
-  bomb.set_format(kFormat);
+  bomb.set_format(1);
   bomb.set_packed(bytes + std::string(1U << 20U, 1));
-  const auto plan = unpack(std::move(bomb), Cluster().find());
+  std::vector<std::string> metrics;
+  const auto plan = unpack_apart(std::move(bomb), Cluster().find(), metrics);
   EXPECT_EQ(plan.status().code(), Code::data_loss) << plan.status().message();
 }
 
@@ -456,14 +528,11 @@ TEST(Packing, TheFormatStays) {
     meta.set_norm_score(0.5);
   }
   plan.add_changed()->set_id("fedcba9876543210");
-  const v1::PlansApplied small = packed(plan, cluster.find());
-  std::string hex;
-  for (const char byte : small.packed()) {
-    static constexpr char kDigits[] = "0123456789abcdef";
-    hex += kDigits[static_cast<uint8_t>(byte) >> 4U];
-    hex += kDigits[static_cast<uint8_t>(byte) & 15U];
-  }
-  EXPECT_EQ(hex,
+  EXPECT_EQ(testing::hex_of(packed(plan, cluster.find()).packed()),
+            "00000300070b31316961317103010007222a323a636e0010303132333435363738396162636465660a7765622e6170705b30"
+            "5d03776562000401591299010501006162639a9999999999b93fffffff97e10400030b494100040c49410c0c050301400201"
+            "00020d3103010000106665646362613938373635343332313000");
+  EXPECT_EQ(testing::hex_of(packed_before(plan, cluster.find()).packed()),
             "03000d0001060106010d010c0106010e080a222a323a636e0010303132333435363738396162636465660a7765622e61"
             "70705b305d03776562000900010b010701020104060a130a110019616263039a9999999999b93f808080801000050001"
             "090108000f0101060106010d010c01070101010f090a222a323a40636e00106ca025953435363738396162636465660a"

@@ -2,6 +2,9 @@
 
 #include <google/protobuf/descriptor.h>
 
+#include <algorithm>
+
+#include "packing/format.h"
 #include "packing/wire.h"
 
 namespace drover::scheduler::packing {
@@ -55,6 +58,14 @@ bool walk(Reader reader, const google::protobuf::Descriptor& type, int depth, st
   }
   return true;
 }
+
+std::vector<uint64_t> tags_of(std::string_view shape) {
+  std::vector<uint64_t> tags;
+  for (Reader reader(shape); !reader.is_at_end();) tags.push_back(reader.number());
+  return tags;
+}
+
+bool is_leaf(uint64_t tag) { return tag != 0 && (tag & 7U) != kNested; }
 
 class Builder {
  public:
@@ -135,6 +146,69 @@ Result<std::vector<Leaf>> leaves_of(std::string_view shape) {
   }
   if (depth != 0) return data_loss("a packed plan has a shape without an end");
   return leaves;
+}
+
+std::vector<Leaf> inherited(std::string_view other, const std::vector<Leaf>& leaves, std::string_view shape) {
+  std::vector<Leaf> own = *leaves_of(shape);
+  const std::vector<uint64_t> from = tags_of(other), to = tags_of(shape);
+  const size_t most = std::min(from.size(), to.size());
+  size_t same = 0, copied = 0;
+  for (; same < most && from[same] == to[same]; ++same) {
+    if (!is_leaf(to[same])) continue;
+    own[copied] = leaves[copied];
+    ++copied;
+  }
+  copied = 0;
+  for (size_t end = 0; same + end < most && from[from.size() - end - 1] == to[to.size() - end - 1]; ++end) {
+    if (!is_leaf(to[to.size() - end - 1])) continue;
+    ++copied;
+    own[own.size() - copied] = leaves[leaves.size() - copied];
+  }
+  return own;
+}
+
+std::string_view text_of(std::string_view shape, const std::vector<Leaf>& leaves, uint32_t field) {
+  size_t at = 0, depth = 0;
+  for (const uint64_t tag : tags_of(shape)) {
+    if (depth == 0 && tag == (uint64_t{field} << 3U | static_cast<uint64_t>(LeafKind::text))) return leaves[at].text;
+    if (tag == 0) {
+      --depth;
+    } else if (is_leaf(tag)) {
+      ++at;
+    } else {
+      ++depth;
+    }
+  }
+  return {};
+}
+
+std::optional<uint64_t> mean_before(const std::vector<Leaf>& leaves, size_t at) {
+  uint64_t sum = 0;
+  int64_t count = 0;
+  for (size_t i = 0; i < at; ++i) {
+    if (leaves[i].kind != LeafKind::fixed || leaves[i].number == 0) continue;
+    const auto number = whole(leaves[i].number);
+    if (!number) return std::nullopt;
+    sum += static_cast<uint64_t>(*number);
+    ++count;
+  }
+  if (count == 0) return std::nullopt;
+  const auto total = static_cast<int64_t>(sum);
+  int64_t mean = total / count, rest = total % count;
+  if (rest < 0) {
+    rest += count;
+    --mean;
+  }
+  if (2 * rest > count || (2 * rest == count && mean % 2 != 0)) ++mean;
+  return fraction_of(mean);
+}
+
+std::pair<size_t, size_t> common_ends(std::string_view one, std::string_view other) {
+  const size_t most = std::min(one.size(), other.size());
+  size_t begin = 0, end = 0;
+  while (begin < most && one[begin] == other[begin]) ++begin;
+  while (begin + end < most && one[one.size() - end - 1] == other[other.size() - end - 1]) ++end;
+  return {begin, end};
 }
 
 std::string put_together(std::string_view shape, const std::vector<Leaf>& leaves) {

@@ -10,8 +10,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "drover/result.h"
@@ -47,6 +49,19 @@ bool take_apart(std::string_view bytes, const google::protobuf::Descriptor& type
 
 // The leaves of a shape, each zero or empty. Errors: data_loss when it is no shape, or one of messages nested too deep.
 Result<std::vector<Leaf>> leaves_of(std::string_view shape);
+
+// The leaves of `shape`, as those of `other` are where the two begin or end alike; the others zero or empty. Requires:
+// both were looked at by leaves_of(), or come from take_apart(); `leaves` are of `other`.
+std::vector<Leaf> inherited(std::string_view other, const std::vector<Leaf>& leaves, std::string_view shape);
+// The text in that field of the message itself, none of its parts; empty when there is none. Requires: as before.
+std::string_view text_of(std::string_view shape, const std::vector<Leaf>& leaves, uint32_t field);
+
+// The mean of the fractions before that leaf that are not zero, to the nearest 2^-32, given by its bits; nothing when
+// there is none, or one is no number of 2^-32.
+std::optional<uint64_t> mean_before(const std::vector<Leaf>& leaves, size_t at);
+
+// How many bytes two texts have in common at their beginnings, and, of the rest, at their ends.
+std::pair<size_t, size_t> common_ends(std::string_view one, std::string_view other);
 
 // Requires: the shape was looked at by leaves_of(), or comes from take_apart(); leaves of its kinds.
 std::string put_together(std::string_view shape, const std::vector<Leaf>& leaves);

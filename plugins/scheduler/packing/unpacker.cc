@@ -1,8 +1,8 @@
 #include "packing/unpacker.h"
 
-#include <bit>
 #include <utility>
 
+#include "drover/v1/evaluation.pb.h"
 #include "packing/ids.h"
 
 namespace drover::scheduler::packing {
@@ -18,10 +18,13 @@ const T* known(const std::vector<T>& all, uint64_t number) {
 LeafKind kind_of(Op op) {
   switch (op) {
     case Op::number:
+    case Op::number_again:
       return LeafKind::number;
     case Op::fixed:
     case Op::fixed_again:
     case Op::whole:
+    case Op::whole_near:
+    case Op::mean:
       return LeafKind::fixed;
     case Op::fixed32:
       return LeafKind::fixed32;
@@ -37,59 +40,145 @@ LeafKind kind_of(Op op) {
 
 }  // namespace
 
-Unpacker::Unpacker(std::string_view packed, const FindNode& nodes)
-    : nodes_(nodes), reader_(packed), texts_(kKnownTexts.begin(), kKnownTexts.end()) {}
+Unpacker::Unpacker(std::string_view packed, const Lookup& lookup, Format format, const Preset* preset)
+    : lookup_(lookup),
+      format_(format),
+      reader_(packed),
+      messages_(preset ? &preset->messages : nullptr),
+      parts_of_(preset ? &preset->parts : nullptr),
+      texts_(kKnownTexts.begin(), kKnownTexts.end()) {}
 
-Result<size_t> Unpacker::count() {
-  const uint64_t count = reader_.number();
-  if (!reader_.ok()) return damaged("a list has no length");
-  return static_cast<size_t>(count);
+Result<uint64_t> Unpacker::number() {
+  const uint64_t number = reader_.number();
+  if (!reader_.ok()) return damaged("a number is missing");
+  return number;
 }
 
 Result<std::string_view> Unpacker::next() { return read(messages_); }
 
+Status Unpacker::read_bases() {
+  DROVER_TRY(const uint64_t count, number());
+  for (uint64_t i = 0; i < count; ++i) {
+    const std::string_view prefix = reader_.take(kEvalPrefix);
+    const uint64_t changed = reader_.number();
+    if (!reader_.ok()) return damaged("an evaluation is cut off");
+    auto row = lookup_.eval(prefix);
+    if (!row || indexes_until_change(*row) != changed) {
+      return failed_precondition("an evaluation of the plan is gone, or another than it was");
+    }
+    DROVER_RETURN_IF_ERROR(add_base(keep(*std::move(row))));
+  }
+  return ok_status();
+}
+
+Status Unpacker::add_base(std::string_view row) {
+  Base base{.row = row, .shape = {}, .leaves = {}};
+  if (!take_apart(row, *v1::Evaluation::descriptor(), base.shape, base.leaves)) {
+    return damaged("what it is based on is no evaluation");
+  }
+  cost_ += kMessageCost + row.size() + base.leaves.size() * kLeafCost;
+  if (cost_ > kMostUnpacked) return damaged("it is of more than its bytes can mean");
+  for (const Leaf& leaf : base.leaves) {
+    if (leaf.kind == LeafKind::text) texts_.push_back(leaf.text);
+    if (leaf.kind == LeafKind::number && leaf.number >= kLargeNumber) numbers_.push_back(leaf.number);
+  }
+  bases_.push_back(std::move(base));
+  return ok_status();
+}
+
+Result<std::string_view> Unpacker::next_on_base() {
+  DROVER_TRY(const uint64_t base, number());
+  if (base > bases_.size()) return damaged("a base is not known");
+  return read(messages_, base == 0 ? nullptr : &bases_[base - 1]);
+}
+
+int64_t Unpacker::base_time() const {
+  return bases_.empty() ? 0 : time_of(bases_[0].row);
+}
+
+Status Unpacker::read_preset() {
+  DROVER_TRY(const uint64_t bases, number());
+  for (uint64_t i = 0; i < bases; ++i) DROVER_RETURN_IF_ERROR(add_base(reader_.text()));
+  while (!is_at_end()) DROVER_RETURN_IF_ERROR(next_on_base().status());
+  return ok_status();
+}
+
 Result<size_t> Unpacker::read_shape(Level& level, uint64_t number) {
-  if (number > level.shapes.size()) return damaged("a shape is not known");
-  if (number == level.shapes.size()) {
+  Known& known = level.known;
+  if (number > known.shapes()) return damaged("a shape is not known");
+  if (number < known.shapes()) return static_cast<size_t>(number);
+  const uint64_t base = format_ == Format::first ? 0 : reader_.number();
+  if (base > known.shapes()) return damaged("a shape is like one that is not known");
+  if (base == 0) {
     const std::string_view shape = reader_.text();
     if (!reader_.ok()) return damaged("a shape is cut off");
     DROVER_TRY(auto leaves, leaves_of(shape));
-    level.shapes.push_back(shape);
-    level.last.push_back(std::move(leaves));
+    known.add_shape(shape, std::move(leaves));
+  } else {
+    const std::string_view like = known.shape(base - 1);
+    const uint64_t front = reader_.number(), back = reader_.number();
+    const std::string_view middle = reader_.text();
+    if (!reader_.ok() || front > like.size() || back > like.size() - front) return damaged("a shape is cut off");
+    std::string shape(like.substr(0, front));
+    shape.append(middle).append(like.substr(like.size() - back));
+    const std::string_view kept = keep(std::move(shape));
+    DROVER_RETURN_IF_ERROR(leaves_of(kept).status());
+    known.add_shape(kept, inherited(like, known.last(base - 1), kept));
   }
+  if (format_ == Format::second) cost_ += cost_of_shape(known.shape(number), known.last(number).size());
+  if (cost_ > kMostUnpacked) return damaged("it is of more than its bytes can mean");
   return static_cast<size_t>(number);
 }
 
-Result<std::string_view> Unpacker::read(Level& level) {
+std::pair<size_t, Op> Unpacker::read_step(Reader& steps) const {
+  if (format_ == Format::first) {
+    const uint64_t distance = steps.number();
+    return {distance, static_cast<Op>(steps.byte())};
+  }
+  const uint8_t step = steps.byte();
+  const auto op = static_cast<Op>(step >> kNearBits);
+  const size_t near = step & kNear;
+  return {near > 0 ? near : steps.number(), op};
+}
+
+Result<std::string_view> Unpacker::read(Level& level, const Base* base) {
+  Known& known = level.known;
   std::string_view pattern;
   if (const uint64_t number = reader_.number(); number > 0) {
-    const auto* found = known(level.patterns, number - 1);
-    if (!found) return damaged("a pattern is not known");
-    pattern = *found;
+    if (number > known.patterns()) return damaged("a pattern is not known");
+    pattern = known.pattern(number - 1);
   } else {
     pattern = reader_.text();
     if (!reader_.ok()) return damaged("a pattern is cut off");
-    level.patterns.push_back(pattern);
+    known.add_pattern(pattern);
   }
   Reader steps(pattern);
   DROVER_TRY(const size_t shape, read_shape(level, steps.number()));
-  Message message{.leaves = level.last[shape], .last = &level.last[shape], .later = {}};
+  Message message{.shape = known.shape(shape),
+                  .leaves = {},
+                  .last = base ? inherited(base->shape, base->leaves, known.shape(shape)) : known.last(shape),
+                  .later = {}};
+  message.leaves = message.last;
   size_t at = 0;
   while (!steps.is_at_end() && steps.ok()) {
-    const uint64_t distance = steps.number();
-    const auto op = static_cast<Op>(steps.byte());
+    const auto [distance, op] = read_step(steps);
+    if (op > (format_ == Format::first ? Op::part_down : Op::id_of_eval)) return damaged("a step is not known");
     if (!steps.ok() || distance == 0 || distance > message.leaves.size() - at) return damaged("a pattern is wrong");
     at += distance;
     if (message.leaves[at - 1].kind != kind_of(op)) return damaged("a value is of another kind than its field");
     DROVER_RETURN_IF_ERROR(read_leaf(level, op, at - 1, message));
   }
   if (!steps.ok() || !reader_.ok()) return damaged("a message is cut off");
-  for (const Message::Later later : message.later) DROVER_RETURN_IF_ERROR(fill_in(later, message));
+  for (const bool names : {false, true}) {  // which others tell, too
+    for (const Message::Later later : message.later) {
+      if ((later.op == Op::name) == names) DROVER_RETURN_IF_ERROR(fill_in(later, message));
+    }
+  }
   cost_ += kMessageCost + message.leaves.size() * kLeafCost;
   for (const Leaf& leaf : message.leaves) cost_ += leaf.text.size();
   if (cost_ > kMostUnpacked) return damaged("it is of more than its bytes can mean");
-  std::string bytes = put_together(level.shapes[shape], message.leaves);
-  level.last[shape] = std::move(message.leaves);
+  std::string bytes = put_together(message.shape, message.leaves);
+  known.set_last(shape, std::move(message.leaves));
   return keep(std::move(bytes));
 }
 
@@ -97,10 +186,9 @@ Status Unpacker::read_leaf(Level& level, Op op, size_t at, Message& message) {
   Leaf& leaf = message.leaves[at];
   switch (leaf.kind) {
     case LeafKind::number:
-      leaf.number += unzigzag(reader_.number());
-      return ok_status();
+      return read_number(op, leaf);
     case LeafKind::fixed:
-      return read_fixed(op, leaf);
+      return read_fixed(op, at, message.leaves);
     case LeafKind::fixed32:
       leaf.text = reader_.take(4);
       return leaf.text.size() == 4 ? ok_status() : damaged("a number is cut off");
@@ -112,14 +200,32 @@ Status Unpacker::read_leaf(Level& level, Op op, size_t at, Message& message) {
   return read_text(op, at, message);
 }
 
-Status Unpacker::read_fixed(Op op, Leaf& leaf) {
-  if (op == Op::fixed_again) {
+Status Unpacker::read_number(Op op, Leaf& leaf) {
+  if (op == Op::number_again) {
+    const auto* found = known(numbers_, reader_.number());
+    if (!found) return damaged("a number is not known");
+    leaf.number = *found;
+  } else {
+    leaf.number += unzigzag(reader_.number());
+  }
+  return ok_status();
+}
+
+Status Unpacker::read_fixed(Op op, size_t at, std::vector<Leaf>& leaves) {
+  Leaf& leaf = leaves[at];
+  if (op == Op::whole_near) {
+    const auto before = static_cast<uint64_t>(whole(leaf.number).value_or(0));
+    leaf.number = fraction_of(static_cast<int64_t>(before + unzigzag(reader_.number())));
+  } else if (op == Op::mean) {
+    const auto mean = mean_before(leaves, at);
+    if (!mean) return damaged("a mean is of nothing");
+    leaf.number = *mean;
+  } else if (op == Op::fixed_again) {
     const auto* found = known(fixed_, reader_.number());
     if (!found) return damaged("a number is not known");
     leaf.number = *found;
   } else if (op == Op::whole) {
-    const auto number = static_cast<int64_t>(unzigzag(reader_.number()));
-    leaf.number = std::bit_cast<uint64_t>(static_cast<double>(number) / kWhole);
+    leaf.number = fraction_of(static_cast<int64_t>(unzigzag(reader_.number())));
   } else {
     leaf.number = reader_.fixed();
     fixed_.push_back(leaf.number);
@@ -158,6 +264,17 @@ Status Unpacker::read_text(Op op, size_t at, Message& message) {
       texts_.push_back(text);
       return ok_status();
     }
+    case Op::id_of_eval: {
+      const uint64_t base = reader_.number();
+      const std::string_view own = reader_.take(kChanceBytes);
+      if (!reader_.ok() || base >= bases_.size()) return damaged("an identifier is of no evaluation");
+      text = keep(std::string(own) + rest_of(first_text(bases_[base].row)));
+      texts_.push_back(text);
+      return ok_status();
+    }
+    case Op::name:
+      message.later.push_back({at, op, reader_.number()});
+      return ok_status();
     case Op::node_name:
     case Op::chosen:
       message.later.push_back({at, op});
@@ -169,7 +286,7 @@ Status Unpacker::read_text(Op op, size_t at, Message& message) {
 
 Status Unpacker::read_part(Level& level, Op op, size_t at, Message& message) {
   std::string_view& text = message.leaves[at].text;
-  const std::vector<Leaf>& last = *message.last;
+  const std::vector<Leaf>& last = message.last;
   if (op == Op::part) {
     if (&level == &parts_of_) return damaged("a part has parts");
     DROVER_TRY(text, read(parts_of_));
@@ -190,8 +307,13 @@ Status Unpacker::read_part(Level& level, Op op, size_t at, Message& message) {
 }
 
 Status Unpacker::fill_in(Message::Later later, Message& message) {
-  const auto [at, op] = later;
+  const auto [at, op, index] = later;
   std::string_view& text = message.leaves[at].text;
+  if (op == Op::name) {
+    text = keep(name_of(text_of(message.shape, message.leaves, kJobField),
+                        text_of(message.shape, message.leaves, kGroupField), index));
+    return ok_status();
+  }
   if (op == Op::chosen) {
     for (const Leaf& leaf : message.leaves) {
       if (leaf.kind != LeafKind::part) continue;
@@ -215,7 +337,7 @@ Status Unpacker::fill_in(Message::Later later, Message& message) {
 
 Result<std::string_view> Unpacker::find_node(std::string_view prefix) {
   if (prefix.size() != kNodePrefix) return damaged("a node is cut off");
-  auto found = nodes_(prefix);
+  auto found = lookup_.node(prefix);
   if (!found) return failed_precondition("a node of the plan is gone, or no longer the only one of its short name");
   const std::string_view id = keep(std::move(found->id));
   return names_.try_emplace(id, std::move(found->name)).first->first;

@@ -77,7 +77,7 @@ bool ClusterBoard::reaches(const v1::Node& node, const v1::Job& job) const { ret
 bool ClusterBoard::suits(const v1::Node& node, const v1::Job& job, const v1::TaskGroup& group,
                          const std::string& alloc_name) const {
   if (!in_reach(job, node)) return false;
-  if (!asked_ || asked_->job != &job || asked_->group != &group) asked_.emplace(&job, &group, Feasibility(job, group));
+  if (!asked_ || asked_->job != &job || asked_->group != &group) asked_.emplace(Asked{&job, &group, {job, group}});
   asked_->feasibility.ask_for(alloc_name);
   return asked_->feasibility.check(node).empty();
 }

@@ -490,7 +490,7 @@ void Prospects::show(Slot slot, const Parts& parts, const Extra& extra, v1::Allo
   meta.set_node_id(node_at(slot).node->id());
   meta.set_norm_score(score(parts, extra) / kResolution);
   auto& scores = *meta.mutable_scores();
-  scores["binpack"] = parts.packing;
+  scores["binpack"] = mean_score(parts.packing, 1) / kResolution;
   scores["job-anti-affinity"] = anti_affinity(parts);
   scores["node-reschedule-penalty"] = extra.penalised ? -1 : 0;
   if (parts.devices) scores["devices"] = *parts.devices;

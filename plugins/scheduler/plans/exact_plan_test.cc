@@ -168,10 +168,10 @@ TEST_F(ExactRun, TheLogHasTheLastWord) {
   const auto leader = lead();
   const v1::Job job = make_job("service", 1);
   const auto run = planned(job);
-  host_.refuse("drover.v1.PlansApplied", unavailable("the log is closed"));
+  host_.refuse("drover.v1.PlansPacked", unavailable("the log is closed"));
   EXPECT_EQ(apply(run).status().code(), Code::unavailable);
   EXPECT_FALSE(jobs_.get(*host_.snapshot(), job_key(job.namespace_(), job.id())));
-  host_.refuse("drover.v1.PlansApplied", ok_status());
+  host_.refuse("drover.v1.PlansPacked", ok_status());
   EXPECT_TRUE(apply(run).ok()) << "the job is free again";
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "drover/v1/allocation.pb.h"
 #include "drover/v1/job.pb.h"
@@ -13,6 +14,16 @@ namespace drover::scheduler::testing {
 inline std::string id_of(std::string text) {
   text.resize(16, '.');
   return text;
+}
+
+inline std::string hex_of(std::string_view bytes) {
+  std::string hex;
+  for (const char byte : bytes) {
+    static constexpr char kDigits[] = "0123456789abcdef";
+    hex += kDigits[static_cast<uint8_t>(byte) >> 4U];
+    hex += kDigits[static_cast<uint8_t>(byte) & 15U];
+  }
+  return hex;
 }
 
 inline v1::Node make_node(const std::string& name, int64_t cpu = 4000, int64_t memory_mb = 8192) {

@@ -45,8 +45,9 @@ const Storage::Volume& Storage::volume(const std::string& name_space, const std:
 
 const CsiPluginState& Storage::plugin(const std::string& id) {
   const auto [at, is_new] = plugins_.try_emplace(id);
-  if (is_new) cluster_.visit([&](const ClusterNode& node) { count_csi_plugin(*node.node, id, at->second); });
-  return at->second;
+  CsiPluginState& state = at->second;
+  if (is_new) cluster_.visit([&](const ClusterNode& node) { count_csi_plugin(*node.node, id, state); });
+  return state;
 }
 
 void Storage::count_on(OnNode& there, const v1::CsiClaim& claim) {

@@ -44,13 +44,21 @@ using bench::processor_us;
 
 enum class Form { whole, packed };
 
+constexpr int64_t kTime = 1'700'000'000'000'000'000;
+
 void check(const Status& status) {
   if (status.ok()) return;
   std::fprintf(stderr, "%s\n", status.to_string().c_str());
   std::exit(1);
 }
 
-v1::Job job_of(int number, int count) { return bench::make_service_job("job-" + std::to_string(number), count, 10, 16); }
+v1::Job job_of(int number, int count) {
+  v1::Job job = bench::make_service_job("job-" + std::to_string(number), count, 10, 16);
+  job.mutable_task_groups(0)->mutable_ephemeral_disk()->set_size_mb(300);
+  job.set_create_index(static_cast<uint64_t>(1'000'000 + 10 * number));
+  job.set_job_modify_index(job.create_index());
+  return job;
+}
 
 // A server's state with the plugin's tables and commands, and the columns of a leader.
 class Server {
@@ -80,17 +88,25 @@ class Server {
   struct Entry {
     std::string command, payload;
   };
-  // The decision on a job and the end of its evaluation, as the log gets it.
-  Entry decide(const v1::Job& job, int count, Form form) {
-    v1::Evaluation eval;
+  // The evaluation of a job, as its registration makes it.
+  v1::Evaluation evaluate(const v1::Job& job) {
+    v1::EvalsUpdated command;
+    v1::Evaluation& eval = *command.add_evaluations();
     eval.set_id(Uuid::random().bytes());
     eval.set_namespace_(job.namespace_());
     eval.set_job_id(job.id());
     eval.set_type(job.type());
     eval.set_priority(50);
     eval.set_triggered_by("job-register");
+    eval.set_job_modify_index(job.job_modify_index());
     eval.set_status(v1::EVAL_STATUS_PENDING);
     evals_.push_back(eval.id());
+    command.set_time(kTime);
+    apply(command);
+    return *tables_.evals.get(*view(), evals_.back());
+  }
+  // The decision on it and its end, as the log gets it.
+  Entry decide(v1::Evaluation eval, const v1::Job& job, int count, Form form) {
     const auto now = view();
     Cluster cluster = columns_.cluster();
     scheduler::Decision decision =
@@ -104,10 +120,10 @@ class Server {
       *command.add_placed() = std::move(alloc);
       command.mutable_placed()->rbegin()->mutable_metrics()->set_allocation_time(12345);
     }
-    command.set_time(1'700'000'000'000'000'000);
+    command.set_time(kTime + 20'000'000);
     if (form == Form::whole) return {v1::PlanApplied::descriptor()->full_name(), serialize(command)};
-    const auto packed = packing::pack(command, packing::nodes_of(*now, tables_.nodes));
-    return {v1::PlansApplied::descriptor()->full_name(), serialize(*packed)};
+    const auto packed = packing::pack(command, packing::lookup_in(*now, tables_.nodes, tables_.evals.id()));
+    return {v1::PlansPacked::descriptor()->full_name(), serialize(*packed)};
   }
   void apply(const Entry& entry) {
     auto transaction = store_.begin(++index_);
@@ -165,13 +181,15 @@ Size size_of(int nodes, int count, Form form) {
   const int jobs = std::max(20, 1000 / count);
   // Some is there before: then the scores of nodes differ.
   for (int i = 0; i < jobs; ++i) {
-    server.apply(server.decide(job_of(i, count), count, form));
+    const v1::Job job = job_of(i, count);
+    server.apply(server.decide(server.evaluate(job), job, count, form));
     server.follow();
   }
   const int64_t before = server.bytes();
   size_t log = 0;
   for (int i = jobs; i < 2 * jobs; ++i) {
-    const Server::Entry entry = server.decide(job_of(i, count), count, form);
+    const v1::Job job = job_of(i, count);
+    const Server::Entry entry = server.decide(server.evaluate(job), job, count, form);
     log += entry.payload.size();
     server.apply(entry);
     server.follow();
@@ -202,8 +220,9 @@ void fill(int nodes, int allocations, Form form) {
   size_t log = 0;
   for (int i = 0; i < jobs; ++i) {
     const v1::Job job = job_of(i, kEach);
+    v1::Evaluation eval = server.evaluate(job);
     const double began = processor_us();
-    const Server::Entry entry = server.decide(job, kEach, form);
+    const Server::Entry entry = server.decide(std::move(eval), job, kEach, form);
     const double proposed = processor_us();
     server.apply(entry);
     const double there = processor_us();
