@@ -36,7 +36,6 @@ bool has_live_child(const v1::Job& job, const LeaderTables& tables, const ReadVi
     KeyReader key(cursor->key());
     (void)key.text();  // the namespace
     (void)key.text();  // the parent
-    (void)key.text();  // the child's namespace
     const auto id = key.text();
     if (!id) continue;
     const auto counts = tables.counts.get(view, job_key(job.namespace_(), *id));

@@ -78,6 +78,8 @@ KeyRange node_of_secret(std::string_view secret) { return of_id(sha256(secret));
 
 KeyRange of_id(std::string_view id) { return KeyRange::prefix(KeyBuilder().id(id).view()); }
 
+// The store ends what an index that is not unique has of a row with the primary key: keys here leave that part of it out.
+
 TableShape<v1::Job> jobs_table() {
   std::vector<IndexSpec> indexes = {{"parent"}, {"dispatch_token"}, {"every_node"}, {"csi_plugin"}};
   return {"jobs", std::move(indexes), [](const v1::Job& job, RowKeys& keys) {
@@ -93,9 +95,9 @@ TableShape<v1::Job> jobs_table() {
             }
             if (job.parent_id().empty()) return;
             const auto below_parent = [&] { return KeyBuilder().text(job.namespace_()).text(job.parent_id()); };
-            keys.add(kJobsByParent, below_parent().take());
+            keys.add(kJobsByParent, below_parent().text(job.id()).take());
             if (job.dispatch_idempotency_token().empty()) return;
-            keys.add(kJobsByDispatchToken, below_parent().text(job.dispatch_idempotency_token()).take());
+            keys.add(kJobsByDispatchToken, below_parent().text(job.dispatch_idempotency_token()).text(job.id()).take());
           }};
 }
 
@@ -172,8 +174,8 @@ TableShape<v1::ServiceRegistration> service_registrations_table() {
           [](const v1::ServiceRegistration& row, RowKeys& keys) {
             const std::string& ns = row.namespace_();
             keys.primary(service_key(ns, row.id()));
-            keys.add(kServicesByName, KeyBuilder().text(ns).text(row.service_name()).take());
-            keys.add(kServicesByJob, job_key(ns, row.job_id()));
+            keys.add(kServicesByName, KeyBuilder().text(ns).text(row.service_name()).text(row.id()).take());
+            keys.add(kServicesByJob, KeyBuilder().text(ns).text(row.job_id()).text(row.id()).take());
             keys.add(kServicesByNode, row.node_id());
             keys.add(kServicesByAlloc, row.alloc_id());
           }};

@@ -489,14 +489,17 @@ void Prospects::show(Slot slot, const Parts& parts, const Extra& extra, v1::Allo
   v1::NodeScoreMeta& meta = *metric.add_score_meta_data();
   meta.set_node_id(node_at(slot).node->id());
   meta.set_norm_score(score(parts, extra) / kResolution);
-  auto& scores = *meta.mutable_scores();
-  scores["binpack"] = mean_score(parts.packing, 1) / kResolution;
-  scores["job-anti-affinity"] = anti_affinity(parts);
-  scores["node-reschedule-penalty"] = extra.penalised ? -1 : 0;
-  if (parts.devices) scores["devices"] = *parts.devices;
-  if (affinities_.empty() || parts.affinity != 0) scores["node-affinity"] = parts.affinity;
-  if (parts.spread != 0) scores["allocation-spread"] = parts.spread;
-  if (extra.preemption > 0) scores["preemption"] = extra.preemption;
+  // As finely as they count: the log and the state keep so much of them in few bytes.
+  const auto show = [&](const char* name, double part) {
+    (*meta.mutable_scores())[name] = mean_score(part, 1) / kResolution;
+  };
+  show("binpack", parts.packing);
+  show("job-anti-affinity", anti_affinity(parts));
+  show("node-reschedule-penalty", extra.penalised ? -1 : 0);
+  if (parts.devices) show("devices", *parts.devices);
+  if (affinities_.empty() || parts.affinity != 0) show("node-affinity", parts.affinity);
+  if (parts.spread != 0) show("allocation-spread", parts.spread);
+  if (extra.preemption > 0) show("preemption", extra.preemption);
 }
 
 uint64_t Prospects::order_of(Slot slot) const {

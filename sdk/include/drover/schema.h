@@ -1,5 +1,5 @@
 // The tables that plugins read of each other: names, numbers of their indexes, and keys. Owners declare them so; they
-// only grow. The store ends each entry of an index that is not unique with the primary key; the tuples here say both.
+// only grow.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,8 @@ class ServiceRegistration;
 namespace drover {
 
 // "jobs" (owner: jobs)              primary: (namespace, job)
-inline constexpr uint32_t kJobsByParent = 1;         // (namespace, parent, namespace, job); of children
-inline constexpr uint32_t kJobsByDispatchToken = 2;  // (namespace, parent, token, namespace, job); where it has one
+inline constexpr uint32_t kJobsByParent = 1;         // (namespace, parent, job); of children
+inline constexpr uint32_t kJobsByDispatchToken = 2;  // (namespace, parent, idempotency token, job); where it has one
 inline constexpr uint32_t kJobsOnEveryNode = 3;      // (namespace, job); of system and sysbatch jobs, parents apart
 inline constexpr uint32_t kJobsByCsiPlugin = 4;      // (plugin, namespace, job); of those that are not stopped
 // "job_versions" (owner: jobs)      primary: (namespace, job, version descending)
@@ -56,14 +56,14 @@ inline constexpr uint32_t kAllocsByEval = 4;      // (evaluation, allocation)
 inline constexpr uint32_t kDeploymentsByCreation = 1;  // (create index, deployment)
 inline constexpr uint32_t kDeploymentsByJob = 2;       // (namespace, job, create index descending, deployment)
 // "service_registrations" (owner: services)  primary: (namespace, registration)
-inline constexpr uint32_t kServicesByName = 1;   // (namespace, service, namespace, registration)
-inline constexpr uint32_t kServicesByJob = 2;    // (namespace, job, namespace, registration)
+inline constexpr uint32_t kServicesByName = 1;   // (namespace, service, registration)
+inline constexpr uint32_t kServicesByJob = 2;    // (namespace, job, registration)
 inline constexpr uint32_t kServicesByNode = 3;   // (node, namespace, registration)
 inline constexpr uint32_t kServicesByAlloc = 4;  // (allocation, namespace, registration)
 // "csi_volumes" (owner: volumes)  primary: (namespace, volume)
 inline constexpr uint32_t kVolumesByKey = 1;  // (root key, namespace, volume); those with secrets
 // "csi_claims" (owner: volumes)   primary: (namespace, volume, allocation)
-inline constexpr uint32_t kClaimsByAlloc = 1;   // (allocation, namespace, volume, allocation)
+inline constexpr uint32_t kClaimsByAlloc = 1;   // (allocation, namespace, volume)
 inline constexpr uint32_t kClaimsByNode = 2;    // (node, namespace, volume, allocation)
 inline constexpr uint32_t kClaimsByRemote = 3;  // (plugin, the storage's name of the volume, namespace, volume, allocation)
 inline constexpr uint32_t kClaimsByKey = 4;     // (root key, namespace, volume, allocation); those with secrets

@@ -145,12 +145,12 @@ class Server {
   }
 
   // Of the rows of allocations, with their indexes, and of what is said of them elsewhere.
-  int64_t bytes() {
-    int64_t bytes = 0;
+  int64_t bytes() { return bytes_of("allocs") + bytes_of("alloc_metrics"); }
+  int64_t bytes_of(std::string_view name) {
     for (const state::TableInfo& table : store_.tables()) {
-      if (table.name == "allocs" || table.name == "alloc_metrics") bytes += table.bytes;
+      if (table.name == name) return table.bytes;
     }
-    return bytes;
+    std::abort();
   }
   std::shared_ptr<const ReadView> view() { return store_.shared_snapshot("bench"); }
   state::Store& store() { return store_; }
@@ -241,8 +241,9 @@ void fill(int nodes, int allocations, Form form) {
   std::printf("  %.1f s, %.0f a second; %.1f us each: %.1f decided and packed, %.1f applied, the rest followed\n", sum,
               allocations / sum, bench::median(times), bench::median(decided), bench::median(applied));
   std::printf("  last tenth / first tenth: %.2f\n", last / first);
-  std::printf("  log: %.1f bytes each; state: %.0f; all memory with a leader's columns: %.0f\n",
+  std::printf("  log: %.1f bytes each; state: %.0f, %.0f of an evaluation; all memory with a leader's columns: %.0f\n",
               static_cast<double>(log) / allocations, static_cast<double>(server.bytes()) / allocations,
+              static_cast<double>(server.bytes_of("evals")) / static_cast<double>(server.evals().size()),
               static_cast<double>(memory() - empty) / allocations);
 
   StringSink sink;
