@@ -78,7 +78,7 @@ KeyRange node_of_secret(std::string_view secret) { return of_id(sha256(secret));
 
 KeyRange of_id(std::string_view id) { return KeyRange::prefix(KeyBuilder().id(id).view()); }
 
-// The store ends what an index that is not unique has of a row with the primary key: keys here leave that part of it out.
+// The store appends the primary key to the keys of indexes that are not unique: functions leave out what it says.
 
 TableShape<v1::Job> jobs_table() {
   std::vector<IndexSpec> indexes = {{"parent"}, {"dispatch_token"}, {"every_node"}, {"csi_plugin"}};

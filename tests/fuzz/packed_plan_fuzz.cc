@@ -23,7 +23,9 @@ namespace {
 using namespace drover;
 using namespace drover::scheduler::packing;
 
-std::string filled(std::string_view prefix) { return std::string(prefix) + std::string(kIdentifier - prefix.size(), '-'); }
+std::string filled(std::string_view prefix) {
+  return std::string(prefix) + std::string(kIdentifier - prefix.size(), '-');
+}
 
 // Of nodes and evaluations all but those that begin with x.
 Lookup lookup() {

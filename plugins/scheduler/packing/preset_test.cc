@@ -130,7 +130,8 @@ std::string preset() {
   for (size_t i = 0; i < 4; ++i) add(usual[i].metric(Usual::unknown, i >= 2));
   for (size_t i = 4; i < usual.size(); ++i) {
     const size_t kind = i / 2 - 2;
-    add(usual[i].alloc({.has_version = kind % 2 == 1, .has_deployment = kind / 2 % 2 == 1, .some_are_full = kind >= 4}));
+    const bool has_version = kind % 2 == 1, has_deployment = kind / 2 % 2 == 1;
+    add(usual[i].alloc({.has_version = has_version, .has_deployment = has_deployment, .some_are_full = kind >= 4}));
   }
   for (size_t i = 4; i < 6; ++i) add(usual[i].end(), usual[i].row().id());
   EXPECT_TRUE(packer.can_be_unpacked());
