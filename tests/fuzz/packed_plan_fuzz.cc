@@ -1,7 +1,5 @@
 // One input as the packed placements of a plan in the log, in both formats: what can be unpacked can be packed and
 // unpacked again, and is the same.
-#include <google/protobuf/stubs/logging.h>
-
 #include <optional>
 #include <string>
 #include <string_view>

@@ -12,6 +12,7 @@
 #include "packing/format.h"
 #include "packing/ids.h"
 #include "packing/pack.h"
+#include "packing/packer.h"
 #include "scheduler.pb.h"
 #include "testing/shell.h"
 
@@ -117,6 +118,33 @@ class MetricRows : public testing::ShellTest {
 
   const v1::Job job_ = make_job();
 };
+
+// A server of a former version, and one that reads an old log, has the same rows.
+TEST_F(MetricRows, OfOldEntriesAreInTheirFormat) {
+  const v1::PlanApplied placed = plan(3);
+  v1::PlansApplied old;
+  {
+    const auto view = host_.snapshot();
+    const Lookup lookup = lookup_in(*view, tables_.nodes, tables_.evals.id());
+    Packer packer(lookup, Format::first);
+    packer.add_number(3);
+    for (const v1::Allocation& alloc : placed.placed()) packer.add(serialize(alloc), *v1::Allocation::descriptor());
+    for (int empty = 0; empty < 2; ++empty) packer.add_number(0);
+    old.set_format(1);
+    old.set_packed(packer.take());
+  }
+  ASSERT_TRUE(host_.propose(old, SteadyTime::max()).ok());
+  const auto view = host_.snapshot();
+  for (const v1::Allocation& alloc : placed.placed()) {
+    const auto row = tables_.metrics.get(*view, place_of_metric(alloc.id()).key);
+    ASSERT_TRUE(row && row->parts_size() == 1);
+    EXPECT_EQ(row->parts(0).format(), 1U);
+    auto shown = tables_.allocs.get(*view, alloc.id());
+    ASSERT_TRUE(shown);
+    join_metric(tables_, *view, *shown);
+    EXPECT_EQ(serialize(shown->metrics()), serialize(alloc.metrics()));
+  }
+}
 
 TEST_F(MetricRows, StandApartFromAllocationsAndGoWithThem) {
   const v1::PlanApplied placed = plan(100);
