@@ -405,7 +405,7 @@ class FakeDeclarations : public Declarations {
     extensions[{std::move(point), std::move(name)}] = implementation;
     return ok_status();
   }
-  std::map<std::string, MethodBinding> bindings;  // by name; "service/name" where an earlier service has one of that name
+  std::map<std::string, MethodBinding> bindings;  // by name; by "service/name" where an earlier service has that name
   Extensions extensions;
 };
 
