@@ -24,8 +24,8 @@ void SaveLoop::save(Frozen frozen) {
 }
 
 void SaveLoop::durable() {
-  { const MutexLock lock(mutex_); }  // [snapshot] is either before its look at the log, or waiting
-  wake_.notify_one();
+  const MutexLock lock(mutex_);  // [snapshot] is either before its look at the log, or waiting
+  if (frozen_) wake_.notify_one();
 }
 
 void SaveLoop::close() {

@@ -6,6 +6,7 @@
 #include "commands.h"
 #include "deployments.pb.h"
 #include "drover/log.h"
+#include "drover/paced_changes.h"
 #include "drover/schema.h"
 #include "drover/v1/evaluation.pb.h"
 
@@ -45,11 +46,12 @@ void Watcher::run(std::stop_token stop) {
 
 // Follows from one snapshot until the feed falls behind, or to the end.
 void Watcher::follow(std::stop_token stop) {
-  auto [view, feed] = host_.follow({tables_.deployments.id(), tables_.allocs});
+  auto [view, changes] = host_.follow({tables_.deployments.id(), tables_.allocs});
+  PacedChanges feed(std::move(changes));
   restore(*view);
   view.reset();
   while (!stop.stop_requested()) {
-    const auto event = feed->next(next_look(), stop);
+    const auto event = feed.next(next_look(), stop);
     if (std::holds_alternative<ChangeSubscription::Resync>(event)) return;
     if (const auto* batch = std::get_if<std::shared_ptr<const ChangeBatch>>(&event)) {
       for (const Change& change : (*batch)->changes()) take(change);

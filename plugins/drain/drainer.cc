@@ -6,6 +6,7 @@
 #include "drain.pb.h"
 #include "drover/log.h"
 #include "drover/model/evaluation.h"
+#include "drover/paced_changes.h"
 #include "drover/pause.h"
 #include "drover/schema.h"
 #include "drover/uuid.h"
@@ -30,12 +31,13 @@ void Drainer::run(std::stop_token stop) {
 
 // Follows from one snapshot until the feed falls behind, or to the end.
 void Drainer::follow(std::stop_token stop) {
-  auto [view, feed] = host_.follow({tables_.nodes, tables_.allocs});
+  auto [view, changes] = host_.follow({tables_.nodes, tables_.allocs});
+  PacedChanges feed(std::move(changes));
   restore(*view);
   view.reset();
   while (!stop.stop_requested()) {
     look();
-    const auto event = feed->next(changed_ ? not_before_ : next_look(), stop);
+    const auto event = feed.next(changed_ ? not_before_ : next_look(), stop);
     if (std::holds_alternative<ChangeSubscription::Resync>(event)) return;
     if (const auto* batch = std::get_if<std::shared_ptr<const ChangeBatch>>(&event)) {
       for (const Change& change : (*batch)->changes()) take(change);

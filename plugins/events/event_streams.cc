@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "drover/api/events.pb.h"
+#include "drover/paced_changes.h"
 #include "drover/permissions.h"
 
 namespace drover::events {
@@ -30,7 +31,9 @@ EventStreams::EventStreams(Host& host, size_t groups, std::chrono::nanoseconds a
   auto [view, changes] = host.follow({});
   buffer_ = std::make_unique<EventBuffer>(groups, view->index());
   thread_ =
-      std::jthread([this, feed = std::move(changes)](std::stop_token stop) mutable { run(std::move(feed), stop); });
+      std::jthread([this, feed = std::make_unique<PacedChanges>(std::move(changes))](std::stop_token stop) mutable {
+        run(std::move(feed), stop);
+      });
 }
 
 void EventStreams::stop() {
@@ -46,7 +49,7 @@ void EventStreams::run(std::unique_ptr<ChangeSubscription> changes, const std::s
       if (topics_.concern(**batch)) buffer_->add(std::make_shared<const Group>(*batch, topics_.rights_changed(**batch)));
     } else if (std::holds_alternative<ChangeSubscription::Resync>(event)) {
       auto [view, next] = host_.follow({});
-      changes = std::move(next);
+      changes = std::make_unique<PacedChanges>(std::move(next));
       buffer_->reset(view->index());
     }
   }

@@ -5,6 +5,7 @@
 
 #include "drover/keys.h"
 #include "drover/log.h"
+#include "drover/paced_changes.h"
 #include "drover/pause.h"
 #include "drover/schema.h"
 #include "drover/uuid.h"
@@ -55,13 +56,14 @@ void Leader::run(std::stop_token stop) {
 
 bool Leader::follow(std::stop_token stop) {
   term_ = host_.term();
-  auto [view, feed] = host_.follow({tables_.jobs.id(), tables_.launches.id()});
+  auto [view, changes] = host_.follow({tables_.jobs.id(), tables_.launches.id()});
+  PacedChanges feed(std::move(changes));
   restore(*view);
   view.reset();
   while (!stop.stop_requested()) {
     forget_rows();
     if (!launch_due()) return false;
-    const auto event = feed->next(next_look(), stop);
+    const auto event = feed.next(next_look(), stop);
     if (std::holds_alternative<ChangeSubscription::Resync>(event)) return true;
     if (const auto* batch = std::get_if<std::shared_ptr<const ChangeBatch>>(&event)) {
       const auto now = host_.snapshot();

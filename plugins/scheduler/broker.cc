@@ -187,6 +187,10 @@ void Broker::tick(Moment now) {
   }
 }
 
+bool Broker::has_ready() const {
+  return std::ranges::any_of(ready_, [](const auto& type) { return !type.second.empty(); });
+}
+
 std::optional<SteadyTime> Broker::next_deadline() const {
   std::optional<SteadyTime> next;
   for (const auto* queue : {&waiting_, &unacked_}) {

@@ -64,6 +64,9 @@ class Broker {
   Status extend(const std::string& id, const std::string& token, Moment now);
   // No answer is due until it is extended: its plan is in other hands, which always answer.
   Status rest(const std::string& id, const std::string& token);
+  // Some evaluation can be handed out; the leader has something to take.
+  bool has_ready() const;
+  bool has_chores() const { return !failed_.empty() || !cancelable_.empty(); }
   // How many are in flight.
   size_t unacked() const { return unacked_.size(); }
 

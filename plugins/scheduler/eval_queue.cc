@@ -13,6 +13,16 @@ constexpr auto kGainsKept = std::chrono::minutes(15);
 
 }  // namespace
 
+void EvalQueue::wake() {
+  wake_worker();
+  const bool is_sooner = broker_.next_deadline().value_or(SteadyTime::max()) < next_chores_;
+  if (is_sooner || broker_.has_chores()) chores_.notify_one();
+}
+
+void EvalQueue::wake_worker() {
+  if (!paused_ && (!again_.empty() || broker_.has_ready())) ready_.notify_one();
+}
+
 void EvalQueue::flush() {
   MutexLock lock(mutex_);
   broker_.flush();
@@ -23,7 +33,7 @@ void EvalQueue::flush() {
 void EvalQueue::pause(bool paused) {
   MutexLock lock(mutex_);
   paused_ = paused;
-  ready_.notify_all();
+  wake_worker();
 }
 
 void EvalQueue::forget_blocked() {
@@ -36,15 +46,13 @@ std::optional<v1::Evaluation> EvalQueue::changed(const v1::Evaluation& eval) {
   if (eval.status() == v1::EVAL_STATUS_BLOCKED) {
     Blocked::Outcome outcome = blocked_.block(eval);
     if (outcome.runnable) broker_.enqueue(*outcome.runnable, now());
-    ready_.notify_all();
-    chores_.notify_all();
+    wake();
     return std::move(outcome.duplicate);
   }
   blocked_.untrack(eval.id());
   if (eval.status() == v1::EVAL_STATUS_PENDING) {
     broker_.enqueue(eval, now());
-    ready_.notify_all();
-    chores_.notify_all();  // it may be due sooner than what the leader waits for
+    wake();
   }
   return std::nullopt;
 }
@@ -53,7 +61,7 @@ void EvalQueue::deleted(const std::string& eval_id) {
   MutexLock lock(mutex_);
   blocked_.untrack(eval_id);
   broker_.forget(eval_id);
-  ready_.notify_all();
+  wake_worker();
 }
 
 void EvalQueue::job_gone(const std::string& name_space, const std::string& job_id) {
@@ -66,7 +74,7 @@ void EvalQueue::room_gained(const std::string& node_id, const std::string& compu
   for (const v1::Evaluation& eval : blocked_.unblock(node_id, computed_class, index, clock_.steady())) {
     broker_.enqueue(eval, now());
   }
-  ready_.notify_all();
+  wake_worker();
 }
 
 void EvalQueue::storage_gained(const StorageGain& gain, uint64_t index) {
@@ -74,13 +82,13 @@ void EvalQueue::storage_gained(const StorageGain& gain, uint64_t index) {
   for (const v1::Evaluation& eval : blocked_.unblock_storage(gain, index, clock_.steady())) {
     broker_.enqueue(eval, now());
   }
-  ready_.notify_all();
+  wake_worker();
 }
 
 void EvalQueue::storage_unknown(uint64_t index) {
   MutexLock lock(mutex_);
   for (const v1::Evaluation& eval : blocked_.unblock_all_storage(index)) broker_.enqueue(eval, now());
-  ready_.notify_all();
+  wake_worker();
 }
 
 bool EvalQueue::awaits_storage() const {
@@ -95,6 +103,7 @@ std::optional<Delivery> EvalQueue::dequeue(const std::set<std::string>& types, s
     if (!stop.stop_requested() && !paused_) delivery = next(types);
     return delivery.has_value();
   });
+  if (delivery) wake_worker();  // they are woken one after the other
   return delivery;
 }
 
@@ -113,7 +122,7 @@ std::optional<Delivery> EvalQueue::next(const std::set<std::string>& types) {
     again_.erase(at);
     return delivery;
   }
-  if (broker_.unacked() >= kMostInFlight) return std::nullopt;
+  if (!broker_.has_ready() || broker_.unacked() >= kMostInFlight) return std::nullopt;
   return broker_.dequeue(types, Uuid::random().bytes(), now());
 }
 
@@ -127,23 +136,20 @@ void EvalQueue::ack(const Delivery& delivery) {
   MutexLock lock(mutex_);
   // A delivery that was taken back is answered by whoever has it now.
   (void)broker_.ack(delivery.eval.id(), delivery.token, now());
-  ready_.notify_all();
-  chores_.notify_all();
+  wake();
 }
 
 void EvalQueue::nack(const Delivery& delivery) {
   MutexLock lock(mutex_);
   (void)broker_.nack(delivery.eval.id(), delivery.token, now());
-  ready_.notify_all();
-  chores_.notify_all();
+  wake();
 }
 
 void EvalQueue::again(Delivery delivery) {
   MutexLock lock(mutex_);
   if (!broker_.extend(delivery.eval.id(), delivery.token, now()).ok()) return;
   again_.push_back(std::move(delivery));
-  ready_.notify_all();
-  chores_.notify_all();
+  wake();
 }
 
 void EvalQueue::block_again(const Delivery& delivery, const v1::Evaluation& eval) {
@@ -152,8 +158,7 @@ void EvalQueue::block_again(const Delivery& delivery, const v1::Evaluation& eval
   // Another one that the job has by now was written down, which cancelled this one there.
   const Blocked::Outcome outcome = blocked_.block(eval);
   if (outcome.runnable) broker_.enqueue(*outcome.runnable, now());
-  ready_.notify_all();
-  chores_.notify_all();
+  wake();
 }
 
 bool EvalQueue::extend(const std::string& eval_id, const std::string& token) {
@@ -171,13 +176,15 @@ EvalQueue::Chores EvalQueue::wait_for_chores(SteadyTime until, std::stop_token s
   Chores chores;
   while (!stop.stop_requested()) {
     broker_.tick(now());
-    ready_.notify_all();
+    wake_worker();
     chores.failed = broker_.take_failed();
     chores.cancelable = broker_.take_cancelable(kCancelBatch);
     if (!chores.empty() || clock_.steady() >= until) break;
     const SteadyTime next = std::min(until, broker_.next_deadline().value_or(until));
     bool woken = false;
+    next_chores_ = next;
     chores_.wait_until(lock, stop, next, [&]() DROVER_REQUIRES(mutex_) { return std::exchange(woken, true); });
+    next_chores_ = {};
   }
   return chores;
 }
@@ -185,7 +192,7 @@ EvalQueue::Chores EvalQueue::wait_for_chores(SteadyTime until, std::stop_token s
 void EvalQueue::retry_conflicted() {
   MutexLock lock(mutex_);
   for (const v1::Evaluation& eval : blocked_.take_conflicted()) broker_.enqueue(eval, now());
-  ready_.notify_all();
+  wake_worker();
 }
 
 void EvalQueue::prune() {

@@ -76,6 +76,9 @@ class EvalQueue {
  private:
   Moment now() const { return {clock_.steady(), clock_.wall_ns()}; }
   std::optional<Delivery> next(const std::set<std::string>& types) DROVER_REQUIRES(mutex_);
+  // Wakes a worker when something is ready, and the leader when its chores are due sooner than it expects.
+  void wake() DROVER_REQUIRES(mutex_);
+  void wake_worker() DROVER_REQUIRES(mutex_);
 
   Clock& clock_;
   mutable Mutex mutex_;
@@ -85,6 +88,7 @@ class EvalQueue {
   std::deque<Delivery> again_ DROVER_GUARDED_BY(mutex_);
   Blocked blocked_ DROVER_GUARDED_BY(mutex_);
   bool paused_ DROVER_GUARDED_BY(mutex_) = false;
+  SteadyTime next_chores_ DROVER_GUARDED_BY(mutex_);  // the leader waits until then; of the past while it does not wait
 };
 
 }  // namespace drover::scheduler

@@ -17,6 +17,9 @@ namespace {
 constexpr auto kProposeTime = std::chrono::seconds(30);
 // An entry that failed may still be in the log. It is undone once the state shows all that the log held then.
 constexpr auto kUndoEvery = std::chrono::milliseconds(10);
+// For plans that share an entry, while another one is under way.
+constexpr auto kGatherTime = std::chrono::milliseconds(1);
+constexpr size_t kEnough = 16;
 // After an entry was refused in the packed form.
 constexpr auto kPacksAgain = std::chrono::seconds(30);
 
@@ -44,8 +47,11 @@ void PlanApplier::submit(Submission submission) {
     return submission.done(no_longer_leads());
   }
   inbox_->plans.push_back(std::move(submission));
-  host_.metrics().set("nomad.nomad.plan.queue_depth", static_cast<double>(inbox_->plans.size()));
-  inbox_->changed.notify_one();
+  const size_t depth = inbox_->plans.size();
+  const bool is_enough = depth >= inbox_->enough;
+  lock.unlock();
+  if (is_enough) inbox_->changed.notify_one();
+  host_.metrics().set("nomad.nomad.plan.queue_depth", static_cast<double>(depth));
 }
 
 void PlanApplier::run(std::stop_token stop) {
@@ -91,7 +97,18 @@ PlanApplier::Work PlanApplier::next(std::stop_token stop) {
   } else {
     inbox_->changed.wait(lock, stop, has_work);
   }
+  gather(lock, stop);
   return take_work(has_room, stop);
+}
+
+// While an entry is under way the log begins no other one: plans that come within a moment share the next.
+void PlanApplier::gather(MutexLock& lock, const std::stop_token& stop) {
+  if (flights_.empty()) return;
+  inbox_->enough = kEnough;
+  inbox_->changed.wait_for(lock, stop, kGatherTime, [this]() DROVER_REQUIRES(inbox_->mutex) {
+    return !inbox_->answers.empty() || inbox_->plans.size() >= kEnough;
+  });
+  inbox_->enough = 1;
 }
 
 PlanApplier::Work PlanApplier::take_work(bool has_room, const std::stop_token& stop) {
@@ -203,8 +220,10 @@ bool PlanApplier::propose_plainly(Flight& flight, InFlight::Entry entry) {
 void PlanApplier::propose(std::string_view command, std::string payload, InFlight::Entry entry, uint64_t term) {
   host_.propose(command, std::move(payload), host_.clock().steady() + kProposeTime, term,
                 [inbox = inbox_, entry](Result<Applied> applied) {
-                  MutexLock lock(inbox->mutex);
-                  inbox->answers.push_back({entry, std::move(applied)});
+                  {
+                    MutexLock lock(inbox->mutex);
+                    inbox->answers.push_back({entry, std::move(applied)});
+                  }
                   inbox->changed.notify_one();
                 });
 }

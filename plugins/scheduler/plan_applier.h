@@ -85,6 +85,7 @@ class PlanApplier {
     CondVarAny changed;
     std::vector<Submission> plans DROVER_GUARDED_BY(mutex);
     std::vector<Answer> answers DROVER_GUARDED_BY(mutex);
+    size_t enough DROVER_GUARDED_BY(mutex) = 1;     // plans to wake the applier for
     bool closed DROVER_GUARDED_BY(mutex) = false;  // run() has returned
   };
   struct Waiting {
@@ -104,6 +105,7 @@ class PlanApplier {
   };
 
   Work next(std::stop_token stop);
+  void gather(MutexLock& lock, const std::stop_token& stop) DROVER_REQUIRES(inbox_->mutex);
   Work take_work(bool has_room, const std::stop_token& stop) DROVER_REQUIRES(inbox_->mutex);
   void carry_out(Work work, std::stop_token stop);
   bool has_room() const { return flights_.size() < kMostEntries; }

@@ -25,9 +25,16 @@ class Patience {
   bool is_over() const { return is_over_; }
 
  private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr Clock::time_point kNever = Clock::time_point::max();
+  void look_later(std::weak_ptr<void> owner);
+
   Stream& stream_;
+  // Runs on when it is armed for later, and looks again then: most requests begin and end without touching it.
   boost::asio::steady_timer timer_;
-  uint64_t armed_ = 0;  // which arming of the timer counts
+  Clock::time_point looks_at_ = kNever;
+  Clock::time_point until_ = kNever;  // what is armed ends
+  uint64_t armed_ = 0;                // counts arming and disarming
   bool is_over_ = false;
 };
 

@@ -28,6 +28,7 @@ using namespace std::chrono_literals;
 constexpr size_t kTextBytes = 256;
 constexpr size_t kConnections = 8;
 constexpr const char* kInside = "  in the leader";
+constexpr const char* kCall = "  a call alone";
 constexpr auto kElectionTimeout = 1s;  // the shortest of all three, by their defaults
 
 struct Options {
@@ -88,12 +89,12 @@ class DiskProbe {
   std::vector<std::unique_ptr<Disk>> disks_;
 };
 
-Figure measure(Cluster& cluster, size_t writers, std::chrono::milliseconds time) {
+Figure measure(Cluster& cluster, const std::string& method, size_t writers, std::chrono::milliseconds time) {
   const Channels channels =
       connect(cluster.form().servers[cluster.await_leader()].address, std::min(writers, kConnections));
-  run_load(channels, cluster.form().write_method, writers, kTextBytes, time / 10);  // connections and caches
+  run_load(channels, method, writers, kTextBytes, time / 10);  // connections and caches
   const Usage before = cluster.usage();
-  Figure figure{.answers = run_load(channels, cluster.form().write_method, writers, kTextBytes, time)};
+  Figure figure{.answers = run_load(channels, method, writers, kTextBytes, time)};
   const Usage after = cluster.usage();
   figure.usage = {.cpu_seconds = after.cpu_seconds - before.cpu_seconds,
                   .written_bytes = after.written_bytes - before.written_bytes};
@@ -226,26 +227,24 @@ void run(const Options& options, const std::string& folder) {
   const auto clusters = start_clusters(folder, options.only);
   DiskProbe probe(folder);
   DiskFigures disk;
-  Answers pings;
   std::map<std::pair<size_t, std::string>, Figure> figures;
   for (const size_t writers : options.writers) {
     for (int round = 0; round < options.rounds; ++round) {
       for (const auto& cluster : clusters) {
         probe.run(50, disk);
-        Figure figure = measure(*cluster, writers, options.time);
-        figures[{writers, cluster->form().name}].add(figure);
-        if (!cluster->form().burst_method.empty()) {
+        const Cluster::Form& form = cluster->form();
+        figures[{writers, form.name}].add(measure(*cluster, form.write_method, writers, options.time));
+        if (!form.burst_method.empty())
           figures[{writers, kInside}].add(measure_inside(*cluster, writers, options.time));
-        }
-        if (writers != 1 || cluster->form().ping_method.empty()) continue;
-        const Channels channels = connect(cluster->form().servers[cluster->await_leader()].address, 1);
-        pings.add(run_load(channels, cluster->form().ping_method, 1, kTextBytes, options.time / 3));
+        if (!form.ping_method.empty())
+          figures[{writers, kCall}].add(measure(*cluster, form.ping_method, writers, options.time / 3));
       }
     }
     for (const auto& cluster : clusters) {
       const Figure& figure = figures[{writers, cluster->form().name}];
       print(cluster->form().name, writers, figure);
       if (!cluster->form().burst_method.empty()) print(kInside, writers, figures[{writers, kInside}]);
+      if (!cluster->form().ping_method.empty()) print(kCall, writers, figures[{writers, kCall}]);
       if (cluster == clusters.front()) continue;
       const Figure& first = figures[{writers, clusters.front()->form().name}];
       std::printf("    %s / %s: throughput %.2f, p99 %.2f\n", clusters.front()->form().name.c_str(),
@@ -257,8 +256,8 @@ void run(const Options& options, const std::string& folder) {
   const double alone = percentile(disk.alone, 0.5), quorum = percentile(disk.two_of_three, 0.5);
   std::printf("disk: 4 KiB + fdatasync p50 %.0f us p99 %.0f us; the second of three at once p50 %.0f us p99 %.0f us\n",
               alone, percentile(disk.alone, 0.99), quorum, percentile(disk.two_of_three, 0.99));
-  if (!pings.microseconds.empty()) {
-    const double ping = percentile(pings.microseconds, 0.5);
+  if (const auto pings = figures.find({1, kCall}); pings != figures.end()) {
+    const double ping = percentile(pings->second.answers.microseconds, 0.5);
     const Answers& one = figures[{1, clusters.front()->form().name}].answers;
     std::printf(
         "a call without a write: p50 %.0f us. One writer / (a sync + a call): %.2f; with the second of three: %.2f\n",
