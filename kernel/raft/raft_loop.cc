@@ -16,6 +16,8 @@ namespace {
 constexpr size_t kMessagesARound = 1024;
 constexpr size_t kProposalsARound = 4096;
 constexpr uint64_t kQueuedMessageBytes = 64ull << 20;
+// The most that proposals wait for a write of this log that is out. A quorum of others may be quicker than this disk.
+constexpr auto kGatherTime = std::chrono::milliseconds(1);
 
 uint64_t bytes_of(const RaftLoop::Request& request) {
   return kEntryHeaderBytes + (request.payload ? request.payload->size() : 0);
@@ -112,6 +114,7 @@ void RaftLoop::begin_cluster(std::vector<Member> voters, Consensus::StatusDone d
 void RaftLoop::propose(Request request) {
   const uint64_t bytes = bytes_of(request);
   Status refused;
+  bool may_wake = true;
   uint64_t Stats::*cause = nullptr;
   if (bytes > options_.max_entry_bytes + kEntryHeaderBytes) {
     refused = resource_exhausted("the command has " + std::to_string(bytes - kEntryHeaderBytes) +
@@ -145,12 +148,13 @@ void RaftLoop::propose(Request request) {
     if (refused.ok()) {
       board_.pending_bytes += bytes;
       inbox_.proposals.push_back(std::move(request));
+      may_wake = !waits_gathering_;
     } else if (!is_closed_) {
       inbox_.calls.push_back([done = request.done, refused] { done(refused); });
       request.done = nullptr;
     }
   }
-  wake_.notify_one();
+  if (may_wake) wake_.notify_one();
   if (refused.ok()) return;
   board_.update_stats([&](Stats& stats) { ++(stats.*cause); });
   if (request.done) request.done(refused);  // no thread is left to post to
@@ -262,7 +266,16 @@ void RaftLoop::abandon(const Status& why) {
 
 // ---- [raft] ----
 
-bool RaftLoop::has_work() const { return !inbox_.empty() || board_.applied >= awaited_; }
+bool RaftLoop::has_work() const {
+  return inbox_.has_news() || (!inbox_.proposals.empty() && !gathers()) || board_.applied >= awaited_;
+}
+
+// While a write is out the log begins no other one: what is proposed meanwhile shares the next, and one message to each
+// peer.
+bool RaftLoop::gathers() const {
+  return !is_closed_ && !writes_.empty() && writes_.back().first > inbox_.durable_seq &&
+         clock_.steady() < writes_.back().second + kGatherTime;
+}
 
 RaftLoop::Inbox RaftLoop::take() {
   Inbox taken;
@@ -270,9 +283,9 @@ RaftLoop::Inbox RaftLoop::take() {
   taken.calls.swap(inbox_.calls);
   taken.control.swap(inbox_.control);
   taken.reads.swap(inbox_.reads);
+  if (!gathers()) move_some(inbox_.proposals, taken.proposals, kProposalsARound);
   taken.durable_seq = std::exchange(inbox_.durable_seq, 0);
   move_some(inbox_.messages, taken.messages, kMessagesARound);
-  move_some(inbox_.proposals, taken.proposals, kProposalsARound);
   for (const Message& message : taken.messages) queued_message_bytes_ -= message_bytes(message);
   return taken;
 }
@@ -282,7 +295,7 @@ bool RaftLoop::step() {
   // Read before the inbox: when the board shows an installed snapshot, [apply] has already put its news in there.
   const Index applied = board_.applied;
   Inbox inbox = take();
-  const bool had_work = !inbox.empty() || board_.applied >= awaited_;
+  const bool had_work = inbox.has_news() || !inbox.proposals.empty() || board_.applied >= awaited_;
   const SteadyTime now = clock_.steady();
   for (const auto& call : inbox.calls) call();
   if (beginning_) {
@@ -335,11 +348,13 @@ void RaftLoop::turn_away(Inbox inbox) {
 
 void RaftLoop::wait() {
   MutexLock lock(mutex_);
+  waits_gathering_ = gathers();
   // By duration: the clock may be one that runs differently from the condition variable's.
-  const auto left = std::chrono::ceil<std::chrono::microseconds>(
-      std::min(last_tick_ + options_.tick - awake_or_not(), next_deadline() - clock_.steady()));
-  wake_.wait_for(lock, std::clamp<std::chrono::microseconds>(left, std::chrono::microseconds(0), options_.tick),
+  auto left = std::min(last_tick_ + options_.tick - awake_or_not(), next_deadline() - clock_.steady());
+  if (waits_gathering_) left = std::min(left, writes_.back().second + kGatherTime - clock_.steady());
+  wake_.wait_for(lock, std::clamp<std::chrono::nanoseconds>(left, std::chrono::nanoseconds(0), options_.tick),
                  [&]() DROVER_REQUIRES(mutex_) { return has_work() || is_closed_; });
+  waits_gathering_ = false;
 }
 
 SteadyTime RaftLoop::next_deadline() const {

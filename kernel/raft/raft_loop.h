@@ -94,15 +94,15 @@ class RaftLoop {
     std::deque<Read> reads;
     uint64_t durable_seq = 0;
 
-    bool empty() const {
-      return calls.empty() && control.empty() && messages.empty() && proposals.empty() && reads.empty() &&
-             durable_seq == 0;
+    bool has_news() const {
+      return !(calls.empty() && control.empty() && messages.empty() && reads.empty() && durable_seq == 0);
     }
   };
 
   void make_core(CoreState state);
   bool is_alone() const;
   bool has_work() const DROVER_REQUIRES(mutex_);
+  bool gathers() const DROVER_REQUIRES(mutex_);
   Inbox take();
   void turn_away(Inbox inbox);
   void note_contact(const Input& input, SteadyTime now);
@@ -159,6 +159,7 @@ class RaftLoop {
   CondVar wake_;
   Inbox inbox_ DROVER_GUARDED_BY(mutex_);
   uint64_t queued_message_bytes_ DROVER_GUARDED_BY(mutex_) = 0;
+  bool waits_gathering_ DROVER_GUARDED_BY(mutex_) = false;  // a proposal alone does not wake [raft]
   bool is_refusing_ DROVER_GUARDED_BY(mutex_) = true;  // until begin()
   bool is_closed_ DROVER_GUARDED_BY(mutex_) = true;    // until begin()
 };

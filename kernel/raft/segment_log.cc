@@ -437,7 +437,11 @@ Status SegmentLog::drop_segments() {
 }
 
 Status SegmentLog::prepare(const std::string& path, uint64_t size) {
-  DROVER_TRY(const std::unique_ptr<File> file, files_.open(path, OpenMode::create));
+  DROVER_TRY(std::unique_ptr<File> file, files_.open(path, OpenMode::create));
+  // Past the cache: writes of the active segment never wait for all of this at once.
+  if (is_direct_) {
+    DROVER_TRY(file, files_.open(path, OpenMode::write_direct));
+  }
   AlignedBuffer zeros;
   zeros.reset(std::min(size, kFillStep));
   for (uint64_t offset = 0; offset < size; offset += kFillStep) {
