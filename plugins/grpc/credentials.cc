@@ -1,6 +1,5 @@
 #include "credentials.h"
 
-#include "drover/plugin_programs/callback_threads.h"
 #include "stream.h"
 
 namespace drover::wire {
@@ -9,7 +8,6 @@ namespace {
 // With this tree's limits and keep-alives.
 std::shared_ptr<grpc::Channel> make_channel(const std::string& address, const std::optional<Tls>& tls,
                                             const std::string& connection) {
-  plugin_programs::keep_callback_threads();
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(kMaxMessage);
   arguments.SetMaxSendMessageSize(kMaxMessage);
