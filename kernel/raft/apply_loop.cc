@@ -39,10 +39,8 @@ void ApplyLoop::commit(Index upto, std::vector<std::pair<Index, uint64_t>> propo
 }
 
 void ApplyLoop::install(SnapshotInfo snapshot) {
-  {
-    const MutexLock lock(mutex_);
-    install_ = std::move(snapshot);
-  }
+  const MutexLock lock(mutex_);
+  install_ = std::move(snapshot);
   wake_.notify_one();
 }
 
@@ -70,10 +68,8 @@ void ApplyLoop::saved(const Result<SnapshotInfo>& snapshot) {
 }
 
 void ApplyLoop::close() {
-  {
-    const MutexLock lock(mutex_);
-    is_closed_ = true;
-  }
+  const MutexLock lock(mutex_);
+  is_closed_ = true;
   wake_.notify_one();
 }
 

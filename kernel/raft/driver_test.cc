@@ -352,6 +352,72 @@ TEST(Raft, StopAppliesWhatWasAcceptedAndAnswersEveryoneOnce) {
   EXPECT_EQ(server.machine.commands().size(), static_cast<size_t>(applied));
 }
 
+// A server whose loops take their steps when the test says so.
+class SteppedServer : public Clock, private Transport {
+ public:
+  SteppedServer() {
+    Options all = options();
+    all.bootstrap_alone = true;
+    raft = make_stepped(std::move(all), machine, files, *this, *this);
+    EXPECT_EQ(raft->start(), ok_status());
+    settle();
+  }
+  int64_t wall_ns() const override { return 0; }
+  SteadyTime steady() const override { return now; }
+  void settle() {
+    while (raft->step_raft() || raft->step_log(SegmentLog::Idle::nothing) || raft->step_apply()) {
+    }
+  }
+  void propose() {
+    raft->propose("x", SteadyTime::max(), [this](const Result<Applied>& applied) { answered += applied.ok() ? 1 : 0; });
+  }
+
+  FaultFileSystem files{1};
+  Journal machine;
+  SteadyTime now{};
+  std::unique_ptr<Stepped> raft;
+  int answered = 0;
+
+ private:
+  void start(const Member&, PeerEvents&) override {}
+  void stop() override {}
+  void set_peers(ClusterId, std::vector<Member>) override {}
+  void send(Message) override {}
+  void send_bulk(BulkMessage) override {}
+};
+
+TEST(Raft, WhatIsProposedWhileAWriteIsOutSharesTheNext) {
+  SteppedServer server;
+  ASSERT_EQ(server.raft->role(), Role::leader);
+  const Index before = server.raft->last_index();
+  server.propose();
+  server.raft->step_raft();
+  EXPECT_EQ(server.raft->last_index(), before + 1) << "a single one waits for nothing";
+  server.propose();
+  server.propose();
+  server.raft->step_raft();
+  EXPECT_EQ(server.raft->last_index(), before + 1);
+
+  const uint64_t writes = server.raft->stats().log.batches;
+  server.settle();
+  EXPECT_EQ(server.answered, 3);
+  EXPECT_EQ(server.raft->last_index(), before + 3);
+  EXPECT_EQ(server.raft->stats().log.batches, writes + 2);
+}
+
+TEST(Raft, AProposalDoesNotWaitLongForADiskThatIsSlowerThanOthers) {
+  SteppedServer server;
+  const Index before = server.raft->last_index();
+  server.propose();
+  server.raft->step_raft();
+  server.propose();
+  server.now += milliseconds(1);
+  server.raft->step_raft();
+  EXPECT_EQ(server.raft->last_index(), before + 2) << "others may have it long before this disk";
+  server.settle();
+  EXPECT_EQ(server.answered, 2);
+}
+
 TEST(Raft, AProposalCutOffByABrokenDiskIsUncertain) {
   FaultFileSystem files(1);
   Server server(files, options());

@@ -237,10 +237,8 @@ void RaftLoop::refuse() {
 }
 
 void RaftLoop::close() {
-  {
-    const MutexLock lock(mutex_);
-    is_refusing_ = is_closed_ = true;
-  }
+  const MutexLock lock(mutex_);
+  is_refusing_ = is_closed_ = true;
   wake_.notify_one();
 }
 

@@ -15,11 +15,9 @@ void SaveLoop::connect(RaftLoop& raft, ApplyLoop& apply) {
 }
 
 void SaveLoop::save(Frozen frozen) {
-  {
-    const MutexLock lock(mutex_);
-    DROVER_CHECK(!frozen_);
-    frozen_ = std::move(frozen);
-  }
+  const MutexLock lock(mutex_);
+  DROVER_CHECK(!frozen_);
+  frozen_ = std::move(frozen);
   wake_.notify_one();
 }
 
@@ -29,10 +27,8 @@ void SaveLoop::durable() {
 }
 
 void SaveLoop::close() {
-  {
-    const MutexLock lock(mutex_);
-    is_closed_ = true;
-  }
+  const MutexLock lock(mutex_);
+  is_closed_ = true;
   wake_.notify_one();
 }
 

@@ -14,10 +14,8 @@ constexpr size_t kPiece = 256 << 10;
 }  // namespace
 
 void ScrubLoop::close() {
-  {
-    const MutexLock lock(mutex_);
-    is_closed_ = true;
-  }
+  const MutexLock lock(mutex_);
+  is_closed_ = true;
   wake_.notify_one();
 }
 

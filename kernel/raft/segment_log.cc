@@ -189,10 +189,8 @@ Status SegmentLog::mark_damaged() {
 }
 
 void SegmentLog::mark_whole() {
-  {
-    const MutexLock lock(mutex_);
-    is_whole_again_ = true;
-  }
+  const MutexLock lock(mutex_);
+  is_whole_again_ = true;
   wake_.notify_one();
 }
 

@@ -17,10 +17,8 @@ void TransferLoop::connect(NodeId self, RaftLoop& raft, ApplyLoop& apply) {
 
 template <typename Change>
 void TransferLoop::enqueue(Change change) {
-  {
-    const MutexLock lock(mutex_);
-    change(inbox_);
-  }
+  const MutexLock lock(mutex_);
+  change(inbox_);
   wake_.notify_one();
 }
 
@@ -46,10 +44,8 @@ void TransferLoop::receive(BulkMessage message) {
 }
 
 void TransferLoop::close() {
-  {
-    const MutexLock lock(mutex_);
-    is_closed_ = true;
-  }
+  const MutexLock lock(mutex_);
+  is_closed_ = true;
   wake_.notify_one();
 }
 

@@ -21,7 +21,6 @@ namespace drover::rpc {
 namespace {
 
 constexpr std::chrono::milliseconds kShortestWait{1};  // zero would mean the longest
-constexpr size_t kAnswersATask = 32;                   // of writes, on one thread after the other
 
 // The bytes of one field of a serialized request, without the plugin's types.
 std::string field_bytes(const Method& method, std::string_view request, const std::string& field_name) {
@@ -387,27 +386,9 @@ void Router::write(std::shared_ptr<Pending> pending) {
   const std::string command = decision.command;
   environment_.propose(pending->method->plugin, command, std::move(payload), deadline, term,
                        [this, pending, decision = std::move(decision), term](Result<Applied> applied) mutable {
-                         answer_soon([this, pending = std::move(pending), decision = std::move(decision), term,
-                                      applied = std::move(applied)] { written(pending, decision, term, applied); });
+                         answers_.post([this, pending = std::move(pending), decision = std::move(decision), term,
+                                        applied = std::move(applied)] { written(pending, decision, term, applied); });
                        });
-}
-
-// The log confirms many writes in one moment: one task of the pool, which is woken once, answers them.
-void Router::answer_soon(std::function<void()> answer) {
-  std::shared_ptr<Answers> batch;
-  {
-    const MutexLock lock(batch_mutex_);
-    batch = batch_.lock();
-    if (batch && batch->size() < kAnswersATask) return batch->push_back(std::move(answer));
-    batch_ = batch = std::make_shared<Answers>(1, std::move(answer));
-  }
-  pool_.post([this, batch = std::move(batch)] {
-    {
-      const MutexLock lock(batch_mutex_);
-      if (batch_.lock() == batch) batch_.reset();
-    }
-    for (const auto& answer : *batch) answer();
-  });
 }
 
 // [pool]

@@ -19,7 +19,7 @@
 #include "drover/audit.h"
 #include "drover/methods.h"
 #include "drover/metrics.h"
-#include "drover/mutex.h"
+#include "drover/task_batches.h"
 #include "drover/thread_pool.h"
 #include "drover/wire.h"
 #include "kernel/rpc/environment.h"
@@ -78,7 +78,6 @@ class Router final : public Caller {
   void refuse(std::shared_ptr<Pending> pending, Status status);
   void read_blocking(std::shared_ptr<Pending> pending);
   void write(std::shared_ptr<Pending> pending);
-  void answer_soon(std::function<void()> answer);
   void written(const std::shared_ptr<Pending>& pending, const Decision& decision, uint64_t term,
                const Result<Applied>& applied);
   bool must_confirm(const Method& method, const CallContext& context) const;
@@ -100,9 +99,7 @@ class Router final : public Caller {
   std::vector<Auditor*> auditors_;
   std::unique_ptr<AccessControl> open_access_;
   std::stop_source stopping_;
-  using Answers = std::vector<std::function<void()>>;
-  Mutex batch_mutex_;
-  std::weak_ptr<Answers> batch_ DROVER_GUARDED_BY(batch_mutex_);  // a task of the pool is coming for it
+  TaskBatches answers_{pool_};  // the log confirms many writes in one moment
 };
 
 }  // namespace drover::rpc

@@ -96,6 +96,11 @@ bool EvalQueue::awaits_storage() const {
   return blocked_.awaits_storage();
 }
 
+bool EvalQueue::is_busy() const {
+  MutexLock lock(mutex_);
+  return broker_.unacked() > 0 || broker_.has_ready();
+}
+
 std::optional<Delivery> EvalQueue::dequeue(const std::set<std::string>& types, std::stop_token stop) {
   MutexLock lock(mutex_);
   std::optional<Delivery> delivery;

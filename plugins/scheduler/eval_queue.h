@@ -40,6 +40,8 @@ class EvalQueue {
   void storage_unknown(uint64_t index);
   // Some evaluation is blocked for lack of storage.
   bool awaits_storage() const;
+  // Some evaluation is ready or in flight.
+  bool is_busy() const;
 
   // At most so many deliveries have no answer at one time.
   static constexpr size_t kMostInFlight = 256;

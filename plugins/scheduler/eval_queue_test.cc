@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <future>
+#include <thread>
+#include <vector>
 
 #include "testing/shell.h"
 
@@ -224,6 +226,30 @@ TEST_F(Queue, AWaitingWorkerIsWokenByWhatArrives) {
   const auto delivery = worker.get();
   ASSERT_TRUE(delivery);
   EXPECT_EQ(delivery->eval.id(), id_of("e"));
+}
+
+TEST_F(Queue, OneNewsThatMakesSeveralReadyWakesAsManyWorkers) {
+  for (const char* name : {"a", "b"}) {
+    v1::Job job = make_job();
+    job.set_id(name);
+    v1::Evaluation blocked = make_eval(name, job);
+    blocked.set_status(v1::EVAL_STATUS_BLOCKED);
+    blocked.set_escaped_computed_class(true);
+    queue_.changed(blocked);
+  }
+  std::vector<std::future<std::optional<Delivery>>> workers;
+  for (int i = 0; i < 2; ++i)
+    workers.push_back(std::async(std::launch::async, [&] { return queue_.dequeue({"service"}, {}); }));
+  queue_.room_gained(id_of("n1"), "v1:class", 10);
+  for (auto& worker : workers) EXPECT_TRUE(worker.get());
+}
+
+TEST_F(Queue, TheLeaderHearsOfWhatIsDueSoonerThanItExpects) {
+  std::jthread leader([&](std::stop_token stop) { queue_.wait_for_chores(clock_.steady() + 24h, stop); });
+  v1::Evaluation later = make_eval("e", job_);
+  later.set_wait_until(clock_.wall_ns() + std::chrono::nanoseconds(50ms).count());
+  queue_.changed(later);
+  EXPECT_TRUE(queue_.dequeue({"service"}, {})) << "the leader has made it ready when it was due";
 }
 
 TEST_F(Queue, OneThatIsDueLaterComesThen) {

@@ -13,6 +13,7 @@
 #include "drover/model/evaluation.h"
 #include "drover/model/job.h"
 #include "drover/model/node.h"
+#include "drover/paced_changes.h"
 #include "drover/scheduler.h"
 #include "drover/schema.h"
 #include "drover/uuid.h"
@@ -38,6 +39,7 @@ using namespace std::chrono_literals;
 
 constexpr auto kProposeTime = 10s;
 constexpr auto kFeedWait = 10s;
+constexpr auto kFeedRest = 1ms;
 constexpr auto kReportEvery = 1s;
 constexpr auto kRetryEvery = 1min;
 constexpr auto kPruneEvery = 5min;
@@ -121,12 +123,14 @@ std::vector<TableId> Leader::followed() const {
 
 // Follows from one snapshot until the feed falls behind, or to the end.
 void Leader::follow(std::stop_token stop) {
-  auto [view, feed] = host_.follow(followed());
+  auto [view, changes] = host_.follow(followed());
+  // A first evaluation is never kept waiting; those behind it come a few at a time.
+  PacedChanges feed(std::move(changes), kFeedRest, [this] { return evals_.is_busy(); });
   restore(*view);
   gauges_.restore(*view);
   view.reset();
   while (!stop.stop_requested()) {
-    const auto event = feed->next(host_.clock().steady() + kFeedWait, stop);
+    const auto event = feed.next(host_.clock().steady() + kFeedWait, stop);
     if (std::holds_alternative<ChangeSubscription::Resync>(event)) return;
     if (const auto* batch = std::get_if<std::shared_ptr<const ChangeBatch>>(&event)) {
       for (const Change& change : (*batch)->changes()) {

@@ -349,6 +349,26 @@ TEST_F(Applying, RoomThatAFailedPlanHeldWakesWhoFoundNone) {
   EXPECT_EQ(queue_.dequeue({"service"}, {})->eval.id(), id_of("blocked"));
 }
 
+TEST_F(Applying, PlansThatComeWhileAnEntryIsUnderWayShareTheNext) {
+  put(make_node("large", 1'000'000, 1'000'000));
+  std::vector<Outcome> outcomes;
+  std::vector<std::pair<Plan, Delivery>> plans;
+  for (int i = 0; i < 12; ++i) {
+    const v1::Job job = job_named("job" + std::to_string(i));
+    plans.emplace_back(plan_of(job, "large", 1), in_flight(job));
+  }
+  const auto hand_in = [&](size_t i) { outcomes.push_back(submit(std::move(plans[i].first), plans[i].second)); };
+  host_.hold();
+  const auto applier = run();
+  hand_in(0);
+  ASSERT_TRUE(host_.wait_until_held(1));
+  for (size_t i = 1; i < plans.size(); ++i) hand_in(i);
+  ASSERT_TRUE(host_.wait_until_held(2));
+  host_.release();
+  for (Outcome& outcome : outcomes) EXPECT_TRUE(outcome.get()->full);
+  EXPECT_LT(host_.proposed().size(), plans.size());
+}
+
 TEST_F(Applying, SoManyEntriesAreInFlightAndNoMore) {
   const size_t most = PlanApplier::kMostEntries;
   put(make_node("large", 1'000'000, 1'000'000));

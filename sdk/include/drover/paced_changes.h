@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <memory>
+#include <utility>
+#include <variant>
 
 #include "drover/clock.h"
 #include "drover/pause.h"
@@ -15,15 +18,16 @@ namespace drover {
 
 class PacedChanges final : public ChangeSubscription {
  public:
-  // Requires: one is given.
+  // `may_rest` is asked before each rest; null: it always may.
   explicit PacedChanges(std::unique_ptr<ChangeSubscription> changes,
-                        std::chrono::nanoseconds rest = std::chrono::milliseconds(5))
-      : changes_(std::move(changes)), rest_(rest) {}
+                        std::chrono::nanoseconds rest = std::chrono::milliseconds(5),
+                        std::function<bool()> may_rest = nullptr)
+      : changes_(std::move(changes)), rest_(rest), may_rest_(std::move(may_rest)) {}
 
   Event next(SteadyTime deadline, std::stop_token stop) override {
     Event event = changes_->next(SteadyTime(), stop);
     if (!std::holds_alternative<Timeout>(event)) return event;
-    if (!pause_until(std::min(rested_, deadline), stop)) return event;
+    if ((!may_rest_ || may_rest_()) && !pause_until(std::min(rested_, deadline), stop)) return event;
     event = changes_->next(deadline, stop);
     rested_ = std::chrono::steady_clock::now() + rest_;
     return event;
@@ -32,6 +36,7 @@ class PacedChanges final : public ChangeSubscription {
  private:
   const std::unique_ptr<ChangeSubscription> changes_;
   const std::chrono::nanoseconds rest_;
+  const std::function<bool()> may_rest_;
   SteadyTime rested_{};
 };
 
