@@ -15,7 +15,9 @@ constexpr auto kGainsKept = std::chrono::minutes(15);
 
 void EvalQueue::wake() {
   wake_worker();
-  const bool is_sooner = broker_.next_deadline().value_or(SteadyTime::max()) < next_chores_;
+  // Or due by now: a clock that is put forward may run ahead of the wait.
+  const bool is_sooner =
+      broker_.next_deadline().value_or(SteadyTime::max()) < std::max(next_chores_, clock_.steady());
   if (is_sooner || broker_.has_chores()) chores_.notify_one();
 }
 
