@@ -180,7 +180,7 @@ const std::array kKinds = {
 
 // The type of what a command does to jobs, evaluations, allocations, deployments and nodes. Commands that are not
 // here change nothing that anybody follows, or only what is derived.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 24> kTypes = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 25> kTypes = {{
     {"JobRegistered", "JobRegistered"},
     {"JobDispatched", "JobRegistered"},
     {"JobScaled", "JobRegistered"},
@@ -191,6 +191,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 24> kTypes =
     {"EvalsDeleted", "EvaluationUpdated"},
     {"PlanApplied", "PlanResult"},
     {"PlansApplied", "PlanResult"},
+    {"PlansPacked", "PlanResult"},
     {"AllocationsReported", "AllocationUpdated"},
     {"AllocationsTransitioned", "AllocationUpdateDesiredStatus"},
     {"DrainMoved", "AllocationUpdateDesiredStatus"},

@@ -93,9 +93,11 @@ TEST_F(TopicsTest, TheCommandSaysTheTypeAndTheTableTheTopic) {
             "Allocation PlanResult 99999999-2222-3333-4444-555555555555 prod [web] "
             "[11111111-2222-3333-4444-555555555555]; Deployment PlanResult 11111111-2222-3333-4444-555555555555 prod "
             "[web]");
-  EXPECT_EQ(said(after("PlansApplied").wrote(table("allocs"), alloc)),
-            "Allocation PlanResult 99999999-2222-3333-4444-555555555555 prod [web] "
-            "[11111111-2222-3333-4444-555555555555]");
+  for (const char* packed : {"PlansApplied", "PlansPacked"}) {
+    EXPECT_EQ(said(after(packed).wrote(table("allocs"), alloc)),
+              "Allocation PlanResult 99999999-2222-3333-4444-555555555555 prod [web] "
+              "[11111111-2222-3333-4444-555555555555]");
+  }
   const struct {
     const char* command;
     const char* type;
