@@ -30,7 +30,7 @@ class Settings : public testing::ShellTest {
 };
 
 TEST_F(Settings, WithoutARowEveryTypePreempts) {
-  const v1::PreemptionConfig& preemption = get().scheduler_config().preemption_config();
+  const v1::PreemptionConfig preemption = get().scheduler_config().preemption_config();
   EXPECT_TRUE(preemption.service_scheduler_enabled());
   EXPECT_TRUE(preemption.system_scheduler_enabled());
 }
