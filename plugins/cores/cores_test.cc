@@ -73,11 +73,18 @@ TEST(Fingerprint, TellsTheServers) {
 TEST(Partition, HasAGroupForEachTaskWithVersion2) {
   std::string tree = "/tmp/drover-test-XXXXXX";
   ASSERT_TRUE(::mkdtemp(tree.data()));
+  const std::string reserve = "/nomad.slice/reserve.slice", task = reserve + "/a.._web.scope";
+  for (const std::string& group : {std::string(), std::string("/nomad.slice"), std::string("/nomad.slice/share.slice"),
+                                   reserve, task}) {
+    fs::create_directories(tree + group);
+    // The kernel's.
+    for (const char* file : {"/cgroup.subtree_control", "/cpuset.cpus"}) std::ofstream(tree + group + file);
+  }
   Partition partition({.mode = CgroupLayout::Mode::v2, .v2 = tree}, "");
   ASSERT_TRUE(partition.open().ok());
   ASSERT_TRUE(partition.limit_to({0, 1}).ok());
   EXPECT_EQ(tree + "/nomad.slice/share.slice/a.web.scope", *partition.share("a.web"));
-  EXPECT_EQ(tree + "/nomad.slice/reserve.slice/a.._web.scope", *partition.reserve("a../web", {1})) << "no path";
+  EXPECT_EQ(tree + task, *partition.reserve("a../web", {1})) << "no path";
   fs::remove_all(tree);
 }
 

@@ -1,6 +1,5 @@
 #include "partition.h"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,11 +22,6 @@ constexpr const char* kReserve = "reserve";
 constexpr const char* kCores = "/cpuset.cpus";
 constexpr const char* kMemories = "/cpuset.mems";
 
-Status make(const std::string& folder) {
-  if (::mkdir(folder.c_str(), 0755) == 0 || errno == EEXIST) return ok_status();
-  return failed_precondition("cannot make the control group " + folder + ": " + std::strerror(errno));
-}
-
 std::string read(const std::string& file) {
   std::ifstream in(file);
   std::string line;
@@ -35,18 +29,10 @@ std::string read(const std::string& file) {
   return std::string(trim(line));
 }
 
-// The kernel says no when the stream is flushed.
-Status write(const std::string& file, const std::string& text) {
-  std::ofstream out(file);
-  out << text << std::flush;
-  if (out) return ok_status();
-  return failed_precondition("cannot write \"" + text + "\" to " + file + ": " + std::strerror(errno));
-}
-
 // A new group of version 1 has neither processors nor memory, and nothing can run in it.
 Status inherit(const std::string& folder, const char* file) {
   if (!read(folder + file).empty()) return ok_status();
-  return write(folder + file, read(folder.substr(0, folder.rfind('/')) + file));
+  return write_cgroup(folder + file, read(folder.substr(0, folder.rfind('/')) + file));
 }
 
 std::vector<std::string> groups_in(const std::string& folder) {
@@ -75,15 +61,15 @@ std::string Partition::reserved_group(std::string_view task) const {
 Status Partition::make_parts() const {
   if (is_v2_) {
     // The parts are of use only with this controller; the others count and limit what is in the groups.
-    DROVER_RETURN_IF_ERROR(write(tree_ + "/cgroup.subtree_control", "+cpuset"));
+    DROVER_RETURN_IF_ERROR(write_cgroup(tree_ + "/cgroup.subtree_control", "+cpuset"));
     for (const std::string& folder : {parent_, part(kShare), part(kReserve)}) {
-      DROVER_RETURN_IF_ERROR(make(folder));
-      DROVER_RETURN_IF_ERROR(write(folder + "/cgroup.subtree_control", "+cpuset +cpu +io +memory +pids"));
+      DROVER_RETURN_IF_ERROR(make_cgroup(folder));
+      DROVER_RETURN_IF_ERROR(write_cgroup(folder + "/cgroup.subtree_control", "+cpuset +cpu +io +memory +pids"));
     }
     return ok_status();
   }
   for (const std::string& folder : {parent_, part(kShare), part(kReserve)}) {
-    DROVER_RETURN_IF_ERROR(make(folder));
+    DROVER_RETURN_IF_ERROR(make_cgroup(folder));
     for (const char* file : {kMemories, kCores}) DROVER_RETURN_IF_ERROR(inherit(folder, file));
   }
   return ok_status();
@@ -117,7 +103,7 @@ Status Partition::balance() {
   const CoreList left = without(reservable_, held);
   // With every core reserved no other task has been placed here, but for some that are on their way out: they end where
   // they are, since a group without cores cannot hold them.
-  return left.empty() ? ok_status() : write(part(kShare) + kCores, format_core_list(left));
+  return left.empty() ? ok_status() : write_cgroup(part(kShare) + kCores, format_core_list(left));
 }
 
 Result<std::string> Partition::share(std::string_view task) {
@@ -133,9 +119,9 @@ Result<std::string> Partition::reserve(std::string_view task, const CoreList& co
   const MutexLock lock(mutex_);
   DROVER_RETURN_IF_ERROR(make_parts());
   const std::string group = reserved_group(task);
-  DROVER_RETURN_IF_ERROR(make(group));
+  DROVER_RETURN_IF_ERROR(make_cgroup(group));
   Status status = is_v2_ ? ok_status() : inherit(group, kMemories);
-  if (status.ok()) status = write(group + kCores, format_core_list(cores));
+  if (status.ok()) status = write_cgroup(group + kCores, format_core_list(cores));
   if (status.ok()) status = balance();
   if (status.ok()) return group;
   (void)::rmdir(group.c_str());

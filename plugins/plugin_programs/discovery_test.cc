@@ -115,7 +115,10 @@ TEST_F(Discovery, LeavesAFileAloneWhoseBlockDescribesAnotherKind) {
 }
 
 TEST_F(TaskCgroupsTest, LiesWhereNomadsLibrariesLook) {
-  fs::create_directories(root_ + "/v2");
+  for (const char* group : {"v2/nomad.slice", "v2/nomad.slice/share.slice"}) {
+    fs::create_directories(root_ + "/" + group);
+    file(std::string(group) + "/cgroup.subtree_control", "");  // the kernel's
+  }
   const TaskCgroups v2({.mode = CgroupLayout::Mode::v2, .v2 = root_ + "/v2"}, "");
   ASSERT_TRUE(v2.prepare().ok());
   ASSERT_TRUE(v2.create("a1", "web").ok());

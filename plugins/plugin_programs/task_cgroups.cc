@@ -1,27 +1,11 @@
 #include "task_cgroups.h"
 
-#include <sys/stat.h>
 #include <unistd.h>
-
-#include <cstring>
-#include <fstream>
 
 namespace drover::plugin_programs {
 namespace {
 
 constexpr const char* kShare = "/share.slice";
-
-Status make(const std::string& folder) {
-  if (::mkdir(folder.c_str(), 0755) == 0 || errno == EEXIST) return ok_status();
-  return failed_precondition("cannot make the control group " + folder + ": " + std::strerror(errno));
-}
-
-// The kernel says no when the stream is closed.
-Status write(const std::string& file, const std::string& text) {
-  std::ofstream out(file);
-  out << text << std::flush;
-  return out ? ok_status() : failed_precondition("cannot write " + file + ": " + std::strerror(errno));
-}
 
 }  // namespace
 
@@ -41,15 +25,15 @@ Status TaskCgroups::prepare() const {
   if (layout_.mode == CgroupLayout::Mode::none) return ok_status();
   if (is_v2_) {
     const std::string root = layout_.v2 + "/" + parent_;
-    DROVER_RETURN_IF_ERROR(make(root));
+    DROVER_RETURN_IF_ERROR(make_cgroup(root));
     for (const std::string& folder : {root, root + kShare}) {
-      DROVER_RETURN_IF_ERROR(make(folder));
-      DROVER_RETURN_IF_ERROR(write(folder + "/cgroup.subtree_control", "+cpuset +cpu +io +memory +pids"));
+      DROVER_RETURN_IF_ERROR(make_cgroup(folder));
+      DROVER_RETURN_IF_ERROR(write_cgroup(folder + "/cgroup.subtree_control", "+cpuset +cpu +io +memory +pids"));
     }
     return ok_status();
   }
   for (const char* controller : {"freezer", "memory", "cpu"}) {
-    if (const std::string folder = of(controller); !folder.empty()) DROVER_RETURN_IF_ERROR(make(folder));
+    if (const std::string folder = of(controller); !folder.empty()) DROVER_RETURN_IF_ERROR(make_cgroup(folder));
   }
   return ok_status();
 }
@@ -77,7 +61,7 @@ std::string TaskCgroups::told_path(std::string_view alloc_id, std::string_view t
 }
 
 Status TaskCgroups::create(std::string_view alloc_id, std::string_view task) const {
-  for (const std::string& folder : folders(alloc_id, task)) DROVER_RETURN_IF_ERROR(make(folder));
+  for (const std::string& folder : folders(alloc_id, task)) DROVER_RETURN_IF_ERROR(make_cgroup(folder));
   return ok_status();
 }
 

@@ -164,6 +164,16 @@ std::string cgroup_name(std::string_view task_id) {
   return name;
 }
 
+Status make_cgroup(const std::string& folder) {
+  if (mkdir(folder.c_str(), 0755) == 0 || errno == EEXIST) return ok_status();
+  return failed_precondition("cannot make the control group " + folder + ": " + std::strerror(errno));
+}
+
+Status write_cgroup(const std::string& file, std::string_view text) {
+  if (write_file(file, text)) return ok_status();
+  return failed_precondition("cannot write \"" + std::string(text) + "\" to " + file + ": " + std::strerror(errno));
+}
+
 Cgroup::Cgroup(const CgroupLayout& layout, std::string path) : path_(std::move(path)) {
   const size_t slash = path_.rfind('/');
   const std::string parent = slash == std::string::npos ? std::string() : path_.substr(0, slash);

@@ -39,6 +39,11 @@ CgroupLayout detect_cgroups();
 // A task's identifier as the name of one folder: all but letters, digits, '-', '_' and '.' becomes '_'. Pure.
 std::string cgroup_name(std::string_view task_id);
 
+// One step at a group that is no task's: makes its folder, unless it is there; writes one of its files, of which the
+// kernel may refuse the text. Errors: failed_precondition with the path and the reason.
+Status make_cgroup(const std::string& folder);
+Status write_cgroup(const std::string& file, std::string_view text);
+
 // The limits of what the processes of one group use together.
 struct CgroupLimits {
   struct Quota {
