@@ -147,9 +147,13 @@ Status DockerDriver::recover_task(const driver::TaskHandle& handle) {
   running_->keeper.use(kept->image, config.id());
   const auto options = read_container_options(config.msgpack_driver_config());
   const auto known = facts();
-  if (options && known)
+  if (options && known) {
     running_->cores.follow(kept->container, shared_cores_file(config, *options, known->cgroup_version),
                            container->cpuset_cpus);
+  } else {
+    log::warn("docker", "a container does not follow the shared cores",
+              {{"container", kept->container}, {"error", (options ? known.status() : options.status()).message()}});
+  }
   const MutexLock lock(mutex_);
   if (is_stopped_) return stopping();
   Entry& entry = tasks_[config.id()];

@@ -101,7 +101,8 @@ Result<Answer<v1::DeploymentResponse>> find_deployment(Run& run, const std::stri
   return run.client.call<v1::Deployments::Get>(request);
 }
 
-Result<std::string> own_node(Run& run) {
+Result<std::string> named_or_own_node(Run& run) {
+  if (!run.arguments.on("self")) return run.arguments.positional().empty() ? "" : run.arguments.positional()[0];
   DROVER_TRY(const auto self, run.client.call<v1::AgentInformation::Self>({}));
   const nlohmann::json json = self.json();
   const nlohmann::json::json_pointer place("/stats/client/node_id");

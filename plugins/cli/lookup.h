@@ -25,8 +25,9 @@ Result<Answer<v1::AllocationResponse>> find_alloc(Run& run, const std::string& i
 Result<Answer<v1::NodeResponse>> find_node(Run& run, const std::string& id);
 Result<Answer<v1::EvaluationResponse>> find_eval(Run& run, const std::string& id);
 Result<Answer<v1::DeploymentResponse>> find_deployment(Run& run, const std::string& id);
-// The identifier of the node of the agent that answers. Errors: failed_precondition when it is a server only.
-Result<std::string> own_node(Run& run);
+// The node as it was typed, or with -self the identifier of that of the agent that answers; empty: neither. Errors:
+// failed_precondition when that agent is a server only.
+Result<std::string> named_or_own_node(Run& run);
 // `all`: also those of earlier jobs with that ID.
 Result<Answer<v1::AllocationStubsResponse>> allocs_of(Run& run, const std::string& job, bool all = false);
 // The identifier of an allocation of the job, by chance one of those that run; unless it must run, else of the others.

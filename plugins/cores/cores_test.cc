@@ -128,7 +128,7 @@ TEST_F(RealPartition, GivesAndTakesCores) {
   EXPECT_EQ(format_core_list(first), cores_of("reserve/a.web"));
   EXPECT_EQ(format_core_list(others), cores_of("share"));
 
-  // Whoever comes after it sees what is held.
+  // The next agent sees the cores that are held.
   Partition other(layout_, parent_);
   ASSERT_TRUE(other.limit_to(machine).ok());
   EXPECT_EQ(format_core_list(others), cores_of("share"));

@@ -1,4 +1,4 @@
-// What there is to know about the machine under an agent, for whoever looks for the cause of a fault.
+// The machine under an agent, described for people who look for the cause of a fault.
 #pragma once
 
 #include <string>

@@ -234,7 +234,7 @@ class MemoryRows final : public WriteTransaction, public Declarations, private A
     }
     return row;
   }
-  // What an index that is not unique has of a row ends with the primary key, as in the store.
+  // Keys of an index that is not unique end with the primary key, as in the store.
   static std::string entry_of(const MemoryTable& table, uint32_t index, std::string key, const std::string& primary) {
     return table.spec.indexes[index - 1].unique ? std::move(key) : std::move(key) + primary;
   }

@@ -16,7 +16,7 @@ namespace drover::docker {
 // The file with the cores of a task that reserves and names none, on a machine with this version of control groups;
 // empty: the client does not part this machine's cores, or the task has its own. Pure.
 std::string shared_cores_file(const driver::TaskConfig& task, const ContainerOptions& options, int cgroup_version);
-// What stands in it, "0-3"; empty: it cannot be read.
+// The list in that file, "0-3"; empty: it cannot be read.
 std::string read_shared_cores(const std::string& file);
 
 class SharedCores {

@@ -193,12 +193,6 @@ int show_node(Run& run, const std::string& id) {
   return code;
 }
 
-// The node that was named, or that of this agent; empty: neither. Errors: as own_node.
-Result<std::string> named_or_own_node(Run& run) {
-  if (run.arguments.on("self")) return own_node(run);
-  return run.arguments.positional().empty() ? std::string() : run.arguments.positional()[0];
-}
-
 int node_status(Run& run) {
   if (run.arguments.on("self") && !run.arguments.positional().empty())
     return run.usage("Name a node, or set '-self'");

@@ -60,13 +60,9 @@ int node_drain(Run& run) {
   const Arguments& arguments = run.arguments;
   if (const std::string fault = fault_of(arguments); !fault.empty()) return run.usage(fault);
   if (arguments.on("self") == !arguments.positional().empty()) return run.usage("Name a node, or set '-self'");
-  std::string typed = arguments.positional().empty() ? "" : arguments.positional()[0];
-  if (arguments.on("self")) {
-    auto own = own_node(run);
-    if (!own) return run.fail("Error finding this agent's node", own.status());
-    typed = *own;
-  }
-  auto found = find_node(run, typed);
+  const auto typed = named_or_own_node(run);
+  if (!typed) return run.fail("Error finding this agent's node", typed.status());
+  auto found = find_node(run, *typed);
   if (!found) return run.fail("Error toggling drain mode", found.status());
   const v1::Node& node = found->message.node().node();
   if (arguments.on("monitor")) return monitor_drain(run, node.id(), node.drain_strategy().ignore_system_jobs());
@@ -75,7 +71,7 @@ int node_drain(Run& run) {
   request.set_node_id(node.id());
   if (const Status status = describe(arguments, request); !status.ok()) return run.usage(status.message());
   const bool enable = arguments.on("enable");
-  if (!arguments.on("yes") && id_text(node.id()) != typed) {
+  if (!arguments.on("yes") && id_text(node.id()) != *typed) {
     const std::string verb = enable ? "enable" : "disable";
     if (auto code =
             ask(run, "Are you sure you want to " + verb + " drain mode for node \"" + id_text(node.id()) + "\"?")) {

@@ -33,7 +33,7 @@ struct Lookup {
   // The row of the only such evaluation, likewise.
   std::function<std::optional<std::string>(std::string_view prefix)> eval;
 };
-// What a view has. Requires: it outlives the answer.
+// Looks in a view. Requires: the view outlives the answer.
 Lookup lookup_in(const ReadView& view, TableId nodes, TableId evals);
 
 // Takes the plan. Leaves it and gives nothing when it cannot be packed, or not be unpacked within bounds.
@@ -45,7 +45,7 @@ Result<v1::PlanApplied> unpack(v1::PlansPacked packed, const Lookup& lookup);
 // The same without the metrics of what it places: these are added to `metrics` as they were serialized, empty where
 // there is none. Nothing has looked whether they are any.
 Result<v1::PlanApplied> unpack_apart(v1::PlansPacked packed, const Lookup& lookup, std::vector<std::string>& metrics);
-// Of an old log. Errors: unimplemented, too, for a format that never was.
+// The same for an entry of an old log. Errors: unimplemented, too, for a format that never was.
 Result<v1::PlanApplied> unpack_apart(v1::PlansApplied packed, const Lookup& lookup, std::vector<std::string>& metrics);
 
 }  // namespace drover::scheduler::packing

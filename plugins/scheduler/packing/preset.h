@@ -1,5 +1,5 @@
-// What is known of messages at some point of the packed form, and what is known from the beginning: usual messages, so
-// that a plan of one allocation need not say what allocations and evaluations are made of. Pure.
+// The knowledge of messages at some point of the packed form, and that of its beginning: usual messages, so that a plan
+// of one allocation need not say which fields allocations and evaluations have. Pure.
 #pragma once
 
 #include <cstddef>

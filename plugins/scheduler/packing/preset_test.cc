@@ -138,7 +138,7 @@ std::string preset() {
   return packer.take();
 }
 
-// What is released stays, also where the same messages would be packed otherwise one day.
+// Released bytes stay, also where the same messages would be packed otherwise one day.
 TEST(Preset, IsWhatUsualMessagesArePackedTo) { EXPECT_EQ(testing::hex_of(preset_bytes()), testing::hex_of(preset())); }
 
 TEST(Preset, IsLearned) {
